@@ -1,0 +1,23 @@
+"""Open streaming ingestion from Apache Kafka into Apache Iceberg, exactly once.
+
+The page to read first is `frazil.cycle`; the public surface is what `__all__` names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from frazil.connector import Connector
+
+__all__ = ["Connector", "__version__"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Spark's Python workers import `frazil.staging` through this package; they must not pay for the driver's imports.
+    if name == "Connector":
+        from frazil.connector import Connector
+
+        return Connector
+    raise AttributeError(f"module 'frazil' has no attribute {name!r}")

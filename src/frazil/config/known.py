@@ -1,0 +1,187 @@
+"""Every key of the Kafka Connect and Snowflake worlds that is no setting of frazil, and what becomes of it.
+
+Three things can: the key is not needed (Snowflake accounts), it has no effect on what lands (with the reason), or it
+asks for what is not built yet, and then only the values are accepted that ask for what frazil does anyway. A key that
+is in no table here and no field of `ConnectorSettings` is unknown, and an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """A key of which only some values can be run."""
+
+    what: str
+    """What the other values ask for."""
+
+    accepts: tuple[str, ...] = ()
+    """The values that ask for what frazil does anyway; their case does not matter."""
+
+    instead: str = ""
+    """What to write; empty: an accepted value, or nothing."""
+
+    def takes(self, value: str) -> bool:
+        """Whether `value` can be run."""
+        return value.lower() in map(str.lower, self.accepts)
+
+    def refusal(self, value: str) -> str:
+        """Why `value` cannot be run and what to write."""
+        return f"{value!r} is refused: {self.what} not built yet. {self.way_on}"
+
+    @property
+    def way_on(self) -> str:
+        """The sentence that says what to write."""
+        if self.instead:
+            return self.instead
+        return f"Write {' or '.join(self.accepts)}, or remove the key." if self.accepts else "Remove the key."
+
+
+NOT_NEEDED = (
+    "jvm.nonProxy.hosts",
+    "jvm.proxy.host",
+    "jvm.proxy.password",
+    "jvm.proxy.port",
+    "jvm.proxy.username",
+    "snowflake.authenticator",
+    "snowflake.jdbc.map",
+    "snowflake.oauth.client.id",
+    "snowflake.oauth.client.secret",
+    "snowflake.oauth.include.scope",
+    "snowflake.oauth.refresh.token",
+    "snowflake.oauth.scope",
+    "snowflake.oauth.token.endpoint",
+    "snowflake.private.key",
+    "snowflake.private.key.passphrase",
+    "snowflake.role.name",
+    "snowflake.url.name",
+    "snowflake.user.name",
+)
+"""Account keys: no Snowflake account takes part, the Spark catalog brings its own credentials."""
+
+_SNOWFLAKE_CACHE = "tables are looked up in the catalog, nothing is cached by time"
+_SNOWFLAKE_CLIENT = "it tunes the Snowflake client, which takes no part"
+_SNOWPIPE_FILES = "it belongs to Snowpipe's staged files, which do not exist here"
+_PROMETHEUS = "frazil serves no metrics over HTTP; `frazil channels` shows counters and lag"
+_DEAD_LETTER = "it belongs to a dead-letter topic, and none is written"
+_CHANNELS = "channels always belong to the connector of their name"
+
+NO_EFFECT: Mapping[str, str] = {
+    "config.action.reload": "a connector is started again by hand",
+    "connector.plugin.version": "frazil has one version of each connector class",
+    "enable.mdc.logging": "every log line names its connector",
+    "enable.streaming.channel.offset.migration": _CHANNELS,
+    "enable.streaming.channel.offset.verification": "offsets are always verified, in every commit",
+    "enable.streaming.client.optimization": _SNOWFLAKE_CLIENT,
+    "enable.task.fail.on.authorization.errors": "no Snowflake session takes part that could expire",
+    "errors.deadletterqueue.context.headers.enable": _DEAD_LETTER,
+    "errors.deadletterqueue.topic.replication.factor": _DEAD_LETTER,
+    "errors.log.include.messages": "the log shows the start of a rejected value, the reject file all of it",
+    "errors.retry.delay.max.ms": "frazil paces its own retries",
+    "errors.retry.timeout": "converting a record again gives the same result, so it is not retried",
+    "jmx": "there are no JMX beans; `frazil channels` shows counters and lag",
+    "provider": "it only told Snowflake who runs Kafka",
+    "snowflake.cache.pipe.exists": _SNOWFLAKE_CACHE,
+    "snowflake.cache.pipe.exists.expire.ms": _SNOWFLAKE_CACHE,
+    "snowflake.cache.table.exists": _SNOWFLAKE_CACHE,
+    "snowflake.cache.table.exists.expire.ms": _SNOWFLAKE_CACHE,
+    "snowflake.feature.assert.partition.assignment": "frazil assigns partitions itself",
+    "snowflake.feature.normalize.time": "JSON without schemas has no Time type",
+    "snowflake.feature.precommit.client.recovery": _SNOWFLAKE_CLIENT,
+    "snowflake.feature.validation.error.table.name": "errors always name their table",
+    "snowflake.open.channel.io.threads": "opening all channels of a table is one commit",
+    "snowflake.snowpipe.stageFileNameExtensionEnabled": _SNOWPIPE_FILES,
+    "snowflake.snowpipe.v1Cleaner.enable.reprocessFiles.cleanup": _SNOWPIPE_FILES,
+    "snowflake.snowpipe.v2CleanerEnabled": _SNOWPIPE_FILES,
+    "snowflake.snowpipe.v2CleanerIntervalSeconds": _SNOWPIPE_FILES,
+    "snowflake.snowpipe.v2CleanerThreads": _SNOWPIPE_FILES,
+    "snowflake.streaming.channel.name.include.connector.name": _CHANNELS,
+    "snowflake.streaming.classic.offset.migration.include.connector.name": _CHANNELS,
+    "snowflake.streaming.closeChannelsInParallel.enabled": "closing a channel takes no time",
+    "snowflake.streaming.iceberg.enabled": "tables are always Iceberg tables",
+    "snowflake.streaming.max.memory.limit.bytes": "tasks stream chunks of bounded size",
+    "snowflake.streaming.metrics.prometheus.enable": _PROMETHEUS,
+    "snowflake.streaming.metrics.prometheus.host": _PROMETHEUS,
+    "snowflake.streaming.metrics.prometheus.port": _PROMETHEUS,
+    "task_id": "Kafka Connect sets it for its own tasks",
+    "tasks.max.enforce": "tasks.max is always kept",
+}
+
+NO_EFFECT_PREFIXES: Mapping[str, str] = {
+    "admin.override.": "it is for an admin client of Kafka Connect, which takes no part",
+    "producer.override.": _DEAD_LETTER,
+}
+
+_PACE = "Remove the key; frazil.commit.interval.ms sets how often rows are committed."
+_CLASSIC = "the checks and conversions of the classic connector are"
+_METADATA = "leaving out parts of RECORD_METADATA is"
+_HEADERS = "headers land as their UTF-8 text; another conversion of them is"
+
+NOT_YET: Mapping[str, NotYet] = {
+    "behavior.on.null.values": NotYet("leaving out records without a value is", ("default",)),
+    "buffer.count.records": NotYet("committing by number of records is", instead=_PACE),
+    "buffer.flush.time": NotYet("committing by the connector's own buffer is", instead=_PACE),
+    "buffer.size.bytes": NotYet("committing by the connector's own buffer is", instead=_PACE),
+    "errors.deadletterqueue.topic.name": NotYet(
+        "a dead-letter topic is", instead="Remove the key; with errors.tolerance=all rejects are kept in files."
+    ),
+    "predicates": NotYet("predicates of transforms are"),
+    "snowflake.autocreate.table.type": NotYet(
+        "landing in existing tables only is", ("iceberg", "snowflake"), "Write iceberg, or remove the key."
+    ),
+    "snowflake.compatibility.enable.autogenerated.table.name.sanitization": NotYet(
+        "naming tables by the unchanged topic is", ("true",)
+    ),
+    "snowflake.compatibility.enable.column.identifier.normalization": NotYet(
+        "upper-casing the names of new columns is", ("false",)
+    ),
+    "snowflake.enable.schematization": NotYet(
+        "landing whole records in one RECORD_CONTENT column is", ("true",), "Write true."
+    ),
+    "snowflake.feature.structured.headers": NotYet(_HEADERS, ("false",)),
+    "snowflake.feature.structured.record.metadata.enabled": NotYet("RECORD_METADATA as one JSON text is", ("true",)),
+    "snowflake.iceberg.create.table.options": NotYet(
+        "table options are", instead="Remove the key, or create the table with these options before the start."
+    ),
+    "snowflake.ingestion.method": NotYet(
+        "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
+    ),
+    "snowflake.metadata.all": NotYet(_METADATA, ("true",)),
+    "snowflake.metadata.createtime": NotYet(_METADATA, ("true",)),
+    "snowflake.metadata.offset.and.partition": NotYet(_METADATA, ("true",)),
+    "snowflake.metadata.topic": NotYet(_METADATA, ("true",)),
+    "snowflake.streaming.classic.offset.migration": NotYet(
+        "taking over the offsets of Snowflake's channels is",
+        ("skip",),
+        "Write skip, or remove the key; the consumer group's offsets are where reading starts.",
+    ),
+    "snowflake.streaming.client.provider.override.map": NotYet("a pace set in the Snowflake client is", instead=_PACE),
+    "snowflake.streaming.enable.single.buffer": NotYet("a second buffer is", ("true",)),
+    "snowflake.streaming.max.client.lag": NotYet("a pace set in seconds is", instead=_PACE),
+    "snowflake.streaming.metadata.connectorPushTime": NotYet(_METADATA, ("true",)),
+    "snowflake.streaming.validate.compatibility.with.classic": NotYet(_CLASSIC, ("false",)),
+    "snowflake.test.rebalancing": NotYet("a hook for the connector's own tests is", ("false",)),
+    "snowflake.topic2table.map.regex.replacement": NotYet("patterns in snowflake.topic2table.map are", ("false",)),
+    "snowflake.validation": NotYet(_CLASSIC, ("server_side",)),
+    "transforms": NotYet("single message transforms are"),
+    "header.converter": NotYet(
+        _HEADERS,
+        (
+            "org.apache.kafka.connect.storage.SimpleHeaderConverter",
+            "org.apache.kafka.connect.storage.StringConverter",
+        ),
+        "Write org.apache.kafka.connect.storage.StringConverter, or remove the key.",
+    ),
+}
+
+LISTS_OF_PLUGINS: Mapping[str, str] = {"transforms.": "transforms", "predicates.": "predicates"}
+"""Settings of plugins, and the key that has to name a plugin for them to mean anything."""
+
+
+def no_effect_of(key: str) -> str | None:
+    """Why `key` has no effect on what lands, or None if that is not known."""
+    by_prefix = (reason for prefix, reason in NO_EFFECT_PREFIXES.items() if key.startswith(prefix))
+    return NO_EFFECT.get(key) or next(by_prefix, None)

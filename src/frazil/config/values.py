@@ -1,0 +1,120 @@
+"""Read single values: text in, a typed value out, or a ValueError that quotes the text and says what to write."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BeforeValidator
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DURATION = re.compile(r"([0-9]{1,15})\s*([a-z]*)")
+_UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+_SERVER = re.compile(r"([A-Za-z_]+://)?([^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):([0-9]{1,5})")
+_CATALOG = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
+
+
+def by(parse: Callable[[str], Any]) -> BeforeValidator:
+    """A field's validator that reads text with `parse` and leaves a value that is no text to pydantic."""
+    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
+
+
+ANY_CASE = by(str.lower)
+"""For a field of few possible words."""
+
+
+def boolean(text: str) -> bool:
+    """`true` or `false`, in any case."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false; write one of them")
+    return text.lower() == "true"
+
+
+def integer(at_least: int) -> Callable[[str], int]:
+    """A whole number not below `at_least`."""
+
+    def parse(text: str) -> int:
+        if not _INTEGER.fullmatch(text) or int(text) < at_least:
+            raise ValueError(f"{text!r} is no whole number of at least {at_least}; write {at_least} or more")
+        return int(text)
+
+    return parse
+
+
+def duration_ms(text: str) -> int:
+    """A duration in milliseconds: `20 min`, `30s`, `1h`, `2 d`, or a plain number of milliseconds."""
+    match = _DURATION.fullmatch(text.lower())
+    if not match or match[2] not in _UNITS_MS:
+        raise ValueError(f"{text!r} is no duration; write one like 20 min, 30s, 1h or 500ms")
+    return int(match[1]) * _UNITS_MS[match[2]]
+
+
+def one_of(names: Mapping[str, str]) -> BeforeValidator:
+    """What `names` has for the text."""
+
+    def parse(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"{text!r} is not built yet; write {' or '.join(names)}")
+        return names[text]
+
+    return by(parse)
+
+
+def connector_name(text: str) -> str:
+    """A name without control characters."""
+    if not text.isprintable():
+        raise ValueError(f"{text!r} holds a control character; write letters, digits, - and _")
+    return text
+
+
+def topics(text: str) -> tuple[str, ...]:
+    """Topic names separated by commas; a name given twice counts once."""
+    names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    wrong = [name for name in names if not _TOPIC.fullmatch(name)]
+    if not names:
+        raise ValueError(f"{text!r} names no topic; write topic names separated by commas")
+    if wrong:
+        raise ValueError(
+            f"{', '.join(map(repr, wrong))} cannot be a Kafka topic; write up to 249 letters, digits, '.', '_' "
+            "and '-', separated by commas (for a pattern use topics.regex)"
+        )
+    return names
+
+
+def regex(text: str) -> str:
+    """A regular expression that Java and Python read alike."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # Python warns where a nested set means another thing in Java
+            re.compile(text)
+    except (re.error, OverflowError, RecursionError, Warning) as error:
+        raise ValueError(
+            f"{text!r} is no regular expression frazil understands: {error}; use what Java and Python share"
+        ) from error
+    return text
+
+
+def servers(text: str) -> str:
+    """`host:port` addresses separated by commas."""
+    for server in text.split(","):
+        match = _SERVER.fullmatch(server.strip())
+        if not match or not 0 < int(match[3]) < 1 << 16:
+            raise ValueError(f"{server.strip()!r} is no address; write host:port, several separated by commas")
+    return text
+
+
+def catalog(text: str) -> str:
+    """The name of a Spark catalog."""
+    if not _CATALOG.fullmatch(text):
+        raise ValueError(f"{text!r} cannot be a Spark catalog; write the X of your spark.sql.catalog.X")
+    return text
+
+
+def namespace(text: str) -> str:
+    """A namespace; dots separate its levels."""
+    if not text.isprintable() or "" in text.split("."):
+        raise ValueError(f"{text!r} is no namespace; write a name, or levels separated by dots")
+    return text

@@ -1,0 +1,49 @@
+"""A broker's directory belongs to one broker at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from frazil.dev.errors import DirectoryInUse, NotABrokerDirectory
+
+SETTINGS = "server.properties"
+"""The file that tells a broker's directory from any other."""
+
+
+@contextmanager
+def occupied(directory: Path) -> Iterator[IO[str]]:
+    """Make `directory` if need be and hold it; a process that inherits the file holds it for as long as it lives.
+
+    Kafka locks its directories too, but only after a second broker has joined the first one's cluster under its name
+    and stopped it from working.
+
+    Raises:
+        DirectoryInUse: a broker runs on it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DirectoryInUse(directory) from None
+        yield file
+
+
+def empty(directory: Path) -> None:
+    """Remove a broker's directory, and nothing else.
+
+    Raises:
+        DirectoryInUse: a broker runs on it.
+        NotABrokerDirectory: something else is in it.
+    """
+    if not directory.exists() or not any(directory.iterdir()):
+        return
+    if not (directory / SETTINGS).exists():
+        raise NotABrokerDirectory(directory)
+    with occupied(directory):
+        shutil.rmtree(directory)

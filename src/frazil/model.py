@@ -1,0 +1,303 @@
+"""The nouns of frazil as frozen values; this module imports nothing of ours.
+
+They are pickled between Spark's driver and its Python workers, so they hold plain data only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A parsed JSON object."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourcePartition:
+    """One topic-partition."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableName:
+    """A table in a namespace of the connector's catalog, spelled as it exists or will be created."""
+
+    namespace: tuple[str, ...]
+    name: str
+
+    def __str__(self) -> str:
+        return ".".join((*self.namespace, self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What one cycle reads from one channel: offsets `start` up to, not including, `end`."""
+
+    partition: SourcePartition
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """How many offsets the range spans; gaps make the number of records smaller."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """An Iceberg primitive type, or VARIANT."""
+
+    name: str
+    """As Iceberg's schema JSON spells it: `long`, `timestamptz`, `decimal`, `variant` …"""
+
+    precision: int = 0
+    """Digits of a decimal."""
+
+    scale: int = 0
+    """Digits of a decimal after the point."""
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """An Iceberg list."""
+
+    element_id: int
+    element: IcebergType
+    element_required: bool
+
+    def __str__(self) -> str:
+        return f"list<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """An Iceberg map."""
+
+    key_id: int
+    key: IcebergType
+    value_id: int
+    value: IcebergType
+    value_required: bool
+
+    def __str__(self) -> str:
+        return f"map<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """An Iceberg struct."""
+
+    fields: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return f"struct<{', '.join(f'{field.name}: {field.type}' for field in self.fields)}>"
+
+
+IcebergType: TypeAlias = Primitive | ListType | MapType | StructType
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table, or a field of a struct."""
+
+    id: int
+    """Iceberg's field id, which the Parquet file carries too."""
+
+    name: str
+    type: IcebergType
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What files are staged for; the commit compares it with the table's own (design section 4, *shape*)."""
+
+    table: TableName
+    uuid: str
+    schema_id: int
+    spec_id: int
+    sort_order_id: int
+    columns: tuple[Column, ...]
+    has_rows: bool
+    """Whether the current snapshot holds a row; a table without one may still get its columns."""
+
+    evolves: bool
+    """Whether new keys become columns: only while a table frazil created holds no row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Ranges of one topic, sized for one Spark task, with all a worker needs to stage them."""
+
+    connector: str
+    ranges: tuple[Range, ...]
+    shape: Shape
+    data_path: str
+    """Where the task's data files go: the name pattern has one `{}` for the number of the chunk."""
+
+    rejects_path: str
+    """Where the task's reject file goes, should it need one."""
+
+    reader: Mapping[str, Any] = field(repr=False)
+    """The client's configuration in librdkafka's own keys; may hold secrets, hence never shown."""
+
+    key_converter: Literal["string", "bytes", "json"] = "string"
+    tolerance: Literal["none", "all"] = "none"
+    chunk_bytes: int = 64 * 1024 * 1024
+    """Bytes of values that go through one COPY together."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A Parquet data file that is in no snapshot yet."""
+
+    path: str
+    rows: int
+    size: int
+    """Bytes."""
+
+    metrics: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    """Iceberg's file metrics by the names of its content-file JSON; bounds are hex."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRange:
+    """How far a task came in one range, and what it met."""
+
+    partition: SourcePartition
+    start: int
+    covered: int
+    """The first offset not covered: the range's end, or the offset of the record that stopped the task."""
+
+    parsed: int = 0
+    """Records read."""
+
+    inserted: int = 0
+    """Rows written."""
+
+    errors: int = 0
+    """Records rejected."""
+
+    bytes: int = 0
+    """Bytes of values read."""
+
+    leader_epoch: int | None = None
+    """Leader epoch of the last record read (KIP-320)."""
+
+    oldest: int | None = None
+    """Timestamp of the oldest record read, in ms since the epoch."""
+
+    newest: int | None = None
+    """Timestamp of the newest record read, in ms since the epoch."""
+
+    @property
+    def gaps(self) -> int:
+        """Offsets without a record: compacted, transaction markers, aborted transactions."""
+        return self.covered - self.start - self.parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A record that could not become a row."""
+
+    partition: SourcePartition
+    offset: int
+    timestamp: int | None
+    """Milliseconds since the epoch."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    stage: Literal["convert", "project"]
+    """`convert`: the bytes are no JSON object; `project`: a value does not fit its column."""
+
+    code: str
+    """Stable error code, as in `frazil.errors`."""
+
+    reason: str
+    column: str | None = None
+
+    def start_of_value(self, length: int = 80) -> str:
+        """The first `length` characters of the value, undecodable bytes replaced."""
+        return (self.value or b"")[: length * 4].decode("utf-8", "replace")[:length]
+
+
+@dataclass(frozen=True, slots=True)
+class RejectSummary:
+    """What the driver needs to know about a task's rejects; the records are in the file."""
+
+    count: int
+    first: Reject
+    path: str
+    reasons: Mapping[str, int]
+    """Counts by reason."""
+
+
+Drift: TypeAlias = Mapping[str, frozenset[str]]
+"""New keys, spelled as they came, and the kinds of their values (`frazil.staging.screen.kinds_of_unknown`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What one task did. A failure is a value too: raising would make a cluster retry it and lose the reason."""
+
+    shape: Shape
+    ranges: tuple[StagedRange, ...]
+    files: tuple[StagedFile, ...] = ()
+    rejects: RejectSummary | None = None
+    drift: Drift = field(default_factory=dict)
+    """Not empty only for a table that evolves; then `files` is empty."""
+
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Values of keys that have no column, counted by key."""
+
+    failure: StageFailure | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Where the task's time went: `read`, `inspect`, `write`, `move`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFailure:
+    """Why a task could not stage its ranges."""
+
+    error: Literal["data_loss", "broker_refused", "broker_unavailable", "storage_not_supported", "stage_failed"]
+    message: str
+    partition: SourcePartition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStatus:
+    """One channel as `frazil channels` shows it."""
+
+    connector: str
+    channel: str
+    """`<CONNECTOR>_<topic>_<partition>` (spec 7.1)."""
+
+    topic: str
+    partition: int
+    table: str
+    pipe: str
+    offset_token: str | None
+    latest_offset: int | None
+    """The last offset the partition holds, or None when the broker did not answer."""
+
+    lag_records: int | None
+    lag_seconds: float | None
+    rows_inserted: int
+    rows_parsed: int
+    rows_error: int
+    last_error: str | None
+    state: str
+    last_commit_time: str | None
+    """ISO 8601, UTC."""
+
+    owner_epoch: int

@@ -1,0 +1,63 @@
+"""Bytes to text, whole columns at a time.
+
+A column is cast at once; only when that fails are its rows looked at one by one, and each bad one gets its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of text, and why some of its rows have none."""
+
+    values: pa.StringArray
+    """Null where the bytes were null or bad."""
+
+    bad: Mapping[int, str] = field(default_factory=dict)
+    """Reasons by row."""
+
+
+def utf8(column: pa.BinaryArray) -> TextColumn:
+    """The column as text; rows that are no UTF-8 are bad."""
+    try:
+        return TextColumn(column.cast(pa.string()))
+    except pa.ArrowInvalid:
+        return _row_by_row(column, _decode)
+
+
+def lenient_utf8(column: pa.BinaryArray) -> TextColumn:
+    """The column as text with undecodable bytes replaced, as Java's `new String(bytes, UTF_8)` does."""
+    try:
+        return TextColumn(column.cast(pa.string()))
+    except pa.ArrowInvalid:
+        return _row_by_row(column, lambda cell: cell.decode("utf-8", "replace"))
+
+
+def empty_as_null(column: pa.BinaryArray) -> pa.BinaryArray:
+    """The column with empty cells made null: an empty body is no JSON document but none at all (spec 4.1)."""
+    return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.binary()), column)
+
+
+def _row_by_row(column: pa.BinaryArray, decode: Callable[[bytes], str]) -> TextColumn:
+    values: list[str | None] = []
+    bad: dict[int, str] = {}
+    for row, cell in enumerate(column.to_pylist()):
+        try:
+            values.append(None if cell is None else decode(cell))
+        except ValueError as error:
+            values.append(None)
+            bad[row] = str(error)
+    return TextColumn(pa.array(values, pa.string()), bad)
+
+
+def _decode(cell: bytes) -> str:
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the bytes are no UTF-8: byte {cell[error.start]:#04x} at position {error.start}") from error

@@ -1,0 +1,55 @@
+"""What a cycle needs from a source of records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from frazil.model import SourcePartition
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """What the source says of a topic now."""
+
+    topic: str
+    cluster: str
+    """The cluster's id; empty when it does not say."""
+
+    id: str
+    """The topic's own id, new for a topic made again under its old name; empty when the cluster has none."""
+
+    partitions: int
+    """How many partitions it has; they are numbered from 0."""
+
+
+class Source(Protocol):
+    """The driver's side of a source. All methods may raise `BrokerUnavailable` or `BrokerRefused`."""
+
+    def discover(self) -> Mapping[str, TopicFacts]:
+        """The topics the connector reads that exist now, by name."""
+
+    def facts(self, topics: Collection[str]) -> Mapping[str, TopicFacts]:
+        """What the source says of `topics` now; those that do not exist are absent."""
+
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+        """The end of each partition: the offset its next readable record will have, as a reader may see it."""
+
+    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+        """The first offset each partition still holds."""
+
+    def starts(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+        """Where a channel that never had a token begins (design section 3, step 2)."""
+
+    def oldest_timestamp(self, partition: SourcePartition, offset: int) -> int | None:
+        """When the first record at or after `offset` was produced, in ms since the epoch; None if there is none."""
+
+    def publish(self, positions: Mapping[SourcePartition, int]) -> None:
+        """Tell lag tools that everything before each position is committed."""
+
+    def reader_config(self) -> Mapping[str, Any]:
+        """What a task needs to read from this source."""
+
+    def close(self) -> None:
+        """Give connections back."""

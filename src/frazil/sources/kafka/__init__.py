@@ -1,0 +1,1 @@
+"""Apache Kafka through librdkafka: `admin` on the driver, `reader` in the tasks."""

@@ -1,0 +1,54 @@
+"""The only door through which text from outside enters DuckDB SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+LONGEST_NAME = 255
+"""Characters a name may have; longer ones are refused before they come here."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def is_usable_name(text: str) -> bool:
+    """Whether `text` can name a column: not empty, at most 255 characters, no control character."""
+    return 0 < len(text) <= LONGEST_NAME and not _CONTROL.search(text)
+
+
+def ident(text: str) -> str:
+    """`text` as a quoted identifier."""
+    return '"' + _without_nul(text).replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """`text` as a string literal."""
+    return "'" + _without_nul(text).replace("'", "''") + "'"
+
+
+def literals(texts: Iterable[str]) -> str:
+    """`texts` as a list of string literals."""
+    return "[" + ", ".join(literal(text) for text in texts) + "]"
+
+
+def json_path(keys: Iterable[str]) -> str:
+    """The JSON pointer (RFC 6901) to a value below the given keys, as a string literal; no key is the document."""
+    return literal(pointer(keys))
+
+
+def pointer(keys: Iterable[str]) -> str:
+    """The JSON pointer (RFC 6901) to a value below the given keys; no key is the document."""
+    # DuckDB reads an empty path as the document's own, and only pointers reach a key that is the empty string.
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def wildcard_path(keys: Iterable[str]) -> str:
+    """A JSON path below the given keys, as text; the key `*` stands for all elements of a list."""
+    steps = ("[*]" if key == "*" else '."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"' for key in keys)
+    return "$" + "".join(steps)
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("a NUL character cannot enter SQL")
+    return text

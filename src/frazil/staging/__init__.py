@@ -1,0 +1,1 @@
+"""What runs inside a Spark task: read → convert → project → write. It never imports `frazil.tables`."""

@@ -1,0 +1,54 @@
+"""Find records in which a key appears twice: JSON readers take the first or the last of them, each its own.
+
+`from_json_strict` refuses duplicates at no cost, but also records that lack a key. Only where it refuses are the keys
+themselves looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from frazil.model import Column, IcebergType, ListType, StructType
+from frazil.records.convert import VALUE
+from frazil.sql import literal, literals, wildcard_path
+
+
+def rows_with_duplicates(
+    connection: duckdb.DuckDBPyConnection, chunk: str, row: str, columns: Sequence[tuple[Column, str]]
+) -> set[int]:
+    """The rows of a chunk in which some object that columns are read from has a key twice.
+
+    Args:
+        connection: where `chunk` is registered.
+        chunk: the relation.
+        row: its column of row numbers.
+        columns: the columns, each with a spelling of its key.
+    """
+    paths: list[tuple[str, ...]] = [()]
+    for column, spelling in columns:
+        paths.extend((spelling, *path) for path in _structs(column.type))
+    found: set[int] = set()
+    for path in paths:
+        names = f"json_keys({VALUE}, {literal(wildcard_path(path))})"
+        listed = f"unnest({names})" if "*" in path else names
+        lists = connection.execute(f"SELECT DISTINCT names FROM (SELECT {listed} AS names FROM {chunk})").fetchall()  # noqa: S608
+        for (keys,) in lists:
+            if keys is None or len(keys) == len(set(keys)):
+                continue
+            wanted = f"{literals(keys)}::VARCHAR[]"
+            condition = f"list_contains({names}, {wanted})" if "*" in path else f"{names} = {wanted}"
+            rows = connection.execute(f"SELECT {row} FROM {chunk} WHERE {condition}").fetchall()  # noqa: S608
+            found.update(number for (number,) in rows)
+    return found
+
+
+def _structs(kind: IcebergType, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Paths of the structs within a type."""
+    if isinstance(kind, StructType):
+        yield path
+        for field in kind.fields:
+            yield from _structs(field.type, (*path, field.name))
+    elif isinstance(kind, ListType):
+        yield from _structs(kind.element, (*path, "*"))

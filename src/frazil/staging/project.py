@@ -1,0 +1,186 @@
+"""One chunk of converted records → at most one Parquet file: optimistic, then exact (design section 1, point 6).
+
+1. Screen the chunk: a decoder compiled from the columns refuses what the fast statement might read wrongly.
+2. Judge the refused rows one by one: each is written anew in a form the statement reads exactly, or rejected.
+3. Project and write what is left in one COPY, which refuses records that have a key twice; those are judged too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.model import Reject
+from frazil.pipes.default import DefaultPipe, is_metadata_name
+from frazil.records.convert import VALUE, Unfit, rejects_of
+from frazil.sql import is_usable_name, pointer, literal
+from frazil.staging.duplicates import rows_with_duplicates
+from frazil.staging.judge import Judge
+from frazil.staging.screen import Screen, kinds_of_unknown
+from frazil.staging.write import Written, copy
+
+_CHUNK: Final = "chunk"
+_ROW: Final = "row"
+
+
+@dataclass(slots=True)
+class Projected:
+    """What became of one chunk."""
+
+    written: Written | None = None
+    """None when no row was left, or when the table must get new columns first."""
+
+    rejects: tuple[Reject, ...] = ()
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Values of keys without a column, by key."""
+
+    drift: dict[str, frozenset[str]] = field(default_factory=dict)
+    """JSON kinds of keys that may become columns."""
+
+
+class Projector:
+    """Projects the chunks of one task."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, pipe: DefaultPipe, topic: str, *, evolves: bool) -> None:
+        self._connection = connection
+        self._pipe = pipe
+        self._topic = topic
+        self._evolves = evolves
+        self._screen = Screen(pipe)
+        self._judge = Judge(pipe, keeps_unknown=evolves)
+        self._uniform = True
+        """Whether every record so far had every key, once."""
+
+    def project(self, table: pa.Table, records: pa.Table, path: Path) -> Projected:
+        """Project one chunk.
+
+        Args:
+            table: converted records, as `frazil.records.convert` makes them.
+            records: the same rows as they were read.
+            path: where the Parquet file goes.
+        """
+        result = Projected()
+        if self._evolves:
+            result.drift = self._drift(table)
+            if result.drift:
+                return result
+        rows = _Rows(table, records)
+        self._send_to_judge(rows, self._screen.refused(rows.texts(), result.unknown), result)
+        if rows.count:
+            result.written = self._write(rows, path, result)
+        return result
+
+    def _drift(self, table: pa.Table) -> dict[str, frozenset[str]]:
+        kinds: dict[str, set[str]] = {}
+        for text in table.column(VALUE).to_pylist():
+            if text is not None:
+                for key, kind in kinds_of_unknown(text, self._is_settled).items():
+                    kinds.setdefault(key, set()).add(kind)
+        return {key: frozenset(found) for key, found in kinds.items()}
+
+    def _is_settled(self, key: str) -> bool:
+        """Whether a key will never become a column, having one or being no name for one."""
+        return self._pipe.column_for(key) is not None or is_metadata_name(key) or not is_usable_name(key)
+
+    def _send_to_judge(self, rows: _Rows, suspicious: Iterable[int], result: Projected) -> None:
+        unfit: dict[int, Unfit] = {}
+        rewritten: dict[int, str | None] = {}
+        for row, text in rows.select(sorted(suspicious)):
+            verdict = self._judge.judge(text)
+            if isinstance(verdict, Unfit):
+                unfit[row] = verdict
+            else:
+                rewritten[row] = verdict
+        result.rejects += rejects_of(rows.records, self._topic, "project", unfit)
+        if rewritten:
+            self._screen.refused(rewritten.values(), Counter())
+        rows.settle(rewritten, unfit)
+
+    def _write(self, rows: _Rows, path: Path, result: Projected) -> Written | None:
+        spellings = self._screen.spellings
+        self._send_to_judge(rows, self._ambiguous(rows), result)
+        if self._uniform and all(len(keys) == 1 for keys in spellings.values()):
+            try:
+                self._connection.register(_CHUNK, rows.table)
+                return copy(self._connection, self._pipe.select(_CHUNK, spellings, strict=True), self._pipe.columns, path)
+            except duckdb.InvalidInputException:
+                self._uniform = False
+                path.unlink(missing_ok=True)
+        self._send_to_judge(rows, self._malformed(rows), result)
+        self._send_to_judge(rows, self._duplicated(rows), result)
+        if not rows.count:
+            return None
+        self._connection.register(_CHUNK, rows.table)
+        return copy(self._connection, self._pipe.select(_CHUNK, spellings), self._pipe.columns, path)
+
+    def _ambiguous(self, rows: _Rows) -> set[int]:
+        """The rows in which two spellings of one column's key both have a value."""
+        found: set[int] = set()
+        for keys in self._screen.spellings.values():
+            if len(keys) > 1:
+                paths = ", ".join(literal(pointer((key,))) for key in keys)
+                values = f"list_filter(json_type({VALUE}, [{paths}]), lambda kind: kind <> 'NULL')"
+                found |= self._where(rows, f"json_valid({VALUE}) AND len({values}) > 1")
+        return found
+
+    def _malformed(self, rows: _Rows) -> set[int]:
+        """The rows whose values DuckDB cannot parse: the screen does not look into what goes into a VARIANT."""
+        return self._where(rows, f"NOT json_valid({VALUE})")
+
+    def _duplicated(self, rows: _Rows) -> set[int]:
+        read = [
+            (column, key) for column in self._pipe.payload() for key in self._screen.spellings.get(column.name, ())
+        ]
+        self._connection.register(_CHUNK, rows.table)
+        return rows_with_duplicates(self._connection, _CHUNK, _ROW, read) - rows.judged
+
+    def _where(self, rows: _Rows, condition: str) -> set[int]:
+        self._connection.register(_CHUNK, rows.table)
+        found = self._connection.execute(f"SELECT {_ROW} FROM {_CHUNK} WHERE {condition}").fetchall()  # noqa: S608
+        return {row for (row,) in found} - rows.judged
+
+
+class _Rows:
+    """The rows of a chunk while they are settled: values are rewritten, rejects leave."""
+
+    def __init__(self, table: pa.Table, records: pa.Table) -> None:
+        self.table = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
+        self.records = records
+        self.judged: set[int] = set()
+        """Rows the exact tier accepted: the fast statement reads what it wrote."""
+
+    @property
+    def count(self) -> int:
+        return int(self.table.num_rows)
+
+    def texts(self) -> Iterable[str | None]:
+        """The values of all rows, in order."""
+        for batch in self.records.column(VALUE).chunks:
+            yield from batch.to_pylist()
+
+    def select(self, rows: list[int]) -> list[tuple[int, str | None]]:
+        """The texts of the given rows."""
+        if not rows:
+            return []
+        wanted = self.table.filter(pc.is_in(self.table.column(_ROW), pa.array(rows, pa.int64())))
+        return list(zip(wanted.column(_ROW).to_pylist(), wanted.column(VALUE).to_pylist(), strict=True))
+
+    def settle(self, rewritten: dict[int, str | None], unfit: Iterable[int]) -> None:
+        """Give rows their new texts and drop the unfit ones."""
+        self.judged.update(rewritten)
+        if rewritten:
+            order = sorted(rewritten)
+            mask = pc.is_in(self.table.column(_ROW).combine_chunks(), pa.array(order, pa.int64()))
+            texts = pa.array([rewritten[row] for row in order], pa.string())
+            values = pc.replace_with_mask(self.table.column(VALUE).combine_chunks(), mask, texts)
+            self.table = self.table.set_column(self.table.schema.get_field_index(VALUE), VALUE, values)
+        gone = pa.array(list(unfit), pa.int64())
+        if len(gone):
+            self.table = self.table.filter(pc.invert(pc.is_in(self.table.column(_ROW), gone)))

@@ -1,0 +1,43 @@
+"""From executor-local scratch to the table's location, through one class."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class StorageRefused(Exception):
+    """The location has a scheme this storage does not write to; carries the location."""
+
+
+def local_path(location: str) -> Path:
+    """The local path of a `file:` location or of a plain path.
+
+    Raises:
+        StorageRefused: the location has another scheme.
+    """
+    parts = urlsplit(location)
+    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
+        raise StorageRefused(location)
+    return Path(unquote(parts.path) if parts.scheme else location)
+
+
+class Storage:
+    """Writes files to where a table keeps its data."""
+
+    def move(self, source: Path, location: str) -> None:
+        """Move a finished local file to `location`; nobody sees it there before it is whole.
+
+        Raises:
+            StorageRefused: the location has a scheme this storage does not write to.
+        """
+        target = local_path(location)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f".{target.name}.partial")
+        shutil.move(source, partial)
+        partial.replace(target)
+
+    def delete(self, location: str) -> None:
+        """Delete a file this task moved there, if it is there."""
+        local_path(location).unlink(missing_ok=True)

@@ -1,0 +1,183 @@
+"""Stage one task: read its ranges, and leave data files and a reject file that no snapshot knows yet."""
+
+from __future__ import annotations
+
+import time
+import traceback
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+import structlog
+
+from frazil.errors import StageFailed, StorageNotSupported
+from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
+from frazil.pipes.default import DefaultPipe
+from frazil.records.convert import convert
+from frazil.sources.kafka.reader import RangeReader, ReadFailed
+from frazil.staging import worker
+from frazil.staging.metrics import iceberg_metrics
+from frazil.staging.project import Projector
+from frazil.staging.rejects import RejectFile
+from frazil.staging.storage import Storage, StorageRefused
+from frazil.staging.write import Written
+
+_log = structlog.get_logger(__name__)
+
+
+def stage_all(tasks: Iterator[Task]) -> Iterator[Staged]:
+    """Stage every task of one Spark partition; the function Spark runs in its Python workers."""
+    worker.drop_archive_importers()
+    # Spark reuses a worker only if its iterator is drained: no early return here.
+    for task in tasks:
+        yield stage(task)
+
+
+def stage(task: Task) -> Staged:
+    """Stage one task. A failure comes back as a value: raising would make a cluster retry it and lose the reason."""
+    try:
+        staged = _Stage(task).run()
+        if staged.rejects and task.tolerance == "none":
+            return _up_to_the_first_reject(task, staged)
+    except ReadFailed as error:
+        worker.evict(task.reader)
+        return Staged(task.shape, (), failure=error.failure)
+    except StorageRefused as error:
+        return Staged(task.shape, (), failure=StageFailure(StorageNotSupported.code, str(error)))
+    except Exception as error:  # noqa: BLE001 (whatever it is, the driver must hear it as a value)
+        worker.evict(task.reader)
+        _log.exception("staging failed", ranges=[str(each.partition) for each in task.ranges])
+        return Staged(task.shape, (), failure=StageFailure(StageFailed.code, "".join(traceback.format_exception_only(error)).strip()))
+    return staged
+
+
+def _up_to_the_first_reject(task: Task, staged: Staged) -> Staged:
+    """With tolerance none: stage again, each partition up to its first bad record, so that all before it can commit."""
+    _discard(staged)
+    cut = {each.partition: each.covered for each in staged.ranges}
+    ranges = tuple(replace(each, end=cut[each.partition]) for each in task.ranges)
+    again = stage(replace(task, ranges=ranges, tolerance="all")) if any(each.length for each in ranges) else Staged(task.shape, ())
+    if again.failure:
+        return again
+    return replace(again, ranges=again.ranges or _untouched(task), rejects=staged.rejects)
+
+
+def _untouched(task: Task) -> tuple[StagedRange, ...]:
+    return tuple(StagedRange(each.partition, each.start, each.start) for each in task.ranges)
+
+
+def _discard(staged: Staged) -> None:
+    for file in staged.files:
+        Storage().delete(file.path)
+
+
+class _Stage:
+    """The staging of one task."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._pipe = DefaultPipe(task.shape.columns)
+        self._topic = task.ranges[0].partition.topic
+        self._projector = Projector(worker.connection(), self._pipe, self._topic, evolves=task.shape.evolves)
+        self._rejects = RejectFile(worker.scratch() / f"{uuid.uuid4()}.rejects.parquet")
+        self._files: list[StagedFile] = []
+        self._inserted: Counter[int] = Counter()
+        self._drift: dict[str, frozenset[str]] = {}
+        self._dropped: Counter[str] = Counter()
+        self._seconds: Counter[str] = Counter()
+
+    def run(self) -> Staged:
+        reader = RangeReader(worker.consumer(self._task.reader), [each for each in self._task.ranges if each.length])
+        for table, records in self._chunks(reader):
+            self._project(table, records)
+        self._rejects.close()
+        if self._drift:
+            # The table gets new columns and the ranges are staged again: nothing of this try may be committed.
+            self._discard_files()
+        summary = self._rejects.summary(self._task.rejects_path)
+        if summary and self._task.tolerance == "all" and not self._drift:
+            with self._timed("move"):
+                Storage().move(self._rejects.path, self._task.rejects_path)
+        elif summary:
+            self._rejects.path.unlink()
+        return Staged(
+            shape=self._task.shape,
+            ranges=tuple(self._accounted(each) for each in reader.ranges),
+            files=tuple(self._files),
+            rejects=summary,
+            drift=self._drift,
+            dropped={} if self._drift else dict(self._dropped),
+            seconds=dict(self._seconds),
+        )
+
+    def _discard_files(self) -> None:
+        for file in self._files:
+            Storage().delete(file.path)
+        self._files.clear()
+
+    def _chunks(self, reader: RangeReader) -> Iterator[tuple[pa.Table, pa.Table]]:
+        """Converted records and the same as read, in pieces of about `chunk_bytes`."""
+        tables: list[pa.Table] = []
+        records: list[pa.Table] = []
+        size = 0
+        for batch in self._timed_reads(reader):
+            with self._timed("convert"):
+                converted = convert(batch, self._topic, self._task.key_converter, time.time_ns() // 1_000_000)
+            self._rejects.add(converted.rejects)
+            tables.append(converted.table)
+            records.append(converted.records)
+            size += batch.column("value").nbytes
+            if size >= self._task.chunk_bytes:
+                yield pa.concat_tables(tables), pa.concat_tables(records)
+                tables, records, size = [], [], 0
+        if tables:
+            yield pa.concat_tables(tables), pa.concat_tables(records)
+
+    def _timed_reads(self, reader: RangeReader) -> Iterator[pa.RecordBatch]:
+        batches = reader.batches()
+        while True:
+            with self._timed("read"):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+
+    def _project(self, table: pa.Table, records: pa.Table) -> None:
+        path = worker.scratch() / f"{uuid.uuid4()}.parquet"
+        with self._timed("project"):
+            projected = self._projector.project(table, records, path)
+        self._rejects.add(projected.rejects)
+        self._dropped.update(projected.unknown)
+        for key, kinds in projected.drift.items():
+            self._drift[key] = self._drift.get(key, frozenset()) | kinds
+        if projected.written is None:
+            return
+        if self._drift:
+            projected.written.path.unlink()
+            return
+        with self._timed("move"):
+            self._keep(projected.written)
+
+    def _keep(self, written: Written) -> None:
+        location = self._task.data_path.format(len(self._files))
+        Storage().move(written.path, location)
+        metrics = iceberg_metrics(self._pipe.columns, written.statistics)
+        self._files.append(StagedFile(location, written.rows, written.size, metrics))
+
+    def _accounted(self, read: StagedRange) -> StagedRange:
+        number = read.partition.partition
+        errors = self._rejects.counts[number]
+        if errors and self._task.tolerance == "none":
+            return replace(read, covered=self._rejects.first[number].offset)
+        return replace(read, inserted=read.parsed - errors, errors=errors)
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[what] += time.perf_counter() - started

@@ -1,0 +1,43 @@
+"""Project a chunk and write it as one Parquet file, in one COPY."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from frazil.model import Column, Primitive
+from frazil.pipes.types import field_ids
+from frazil.sql import ident, literal
+from frazil.staging.metrics import Statistics
+
+_COMPRESSION: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A Parquet file in the scratch directory."""
+
+    path: Path
+    rows: int
+    size: int
+    """Bytes."""
+
+    statistics: Statistics
+
+
+def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[Column], path: Path) -> Written:
+    """Write what `select` yields to `path`, with the columns' field ids."""
+    options = [_COMPRESSION, f"FIELD_IDS {field_ids(columns)}", "RETURN_STATS"]
+    variants = [column.name for column in columns if column.type == Primitive("variant")]
+    if variants:
+        # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless told not to.
+        options.append("SHREDDING {" + ", ".join(f"{ident(name)}: 'VARIANT'" for name in variants) + "}")
+    row = connection.execute(f"COPY ({select}) TO {literal(str(path))} ({', '.join(options)})").fetchone()
+    if row is None:
+        raise RuntimeError("COPY returned no statistics")
+    _, rows, size, _, statistics, *_ = row
+    return Written(path, rows, size, statistics)

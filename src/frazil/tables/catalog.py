@@ -1,0 +1,131 @@
+"""Namespaces and tables of one Iceberg catalog, by names that travel as lists, never as dotted strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+from py4j.protocol import Py4JJavaError
+
+from frazil.errors import CatalogUnavailable, TableMissing
+from frazil.model import Column, TableName
+from frazil.records import metadata
+from frazil.tables.jvm import java_class, java_message
+from frazil.tables.schema import schema_to_json
+
+CREATED_BY: Final = "frazil.created"
+"""The table property that says frazil made the table, and so may evolve and expire it."""
+
+_CREATED: Final = {
+    CREATED_BY: "true",
+    "format-version": "3",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "write.metadata.compression-codec": "gzip",
+    "write.parquet.compression-codec": "zstd",
+}
+"""Properties of a table frazil creates; metadata files are replaced at every commit, so old ones are deleted."""
+
+_Answer = TypeVar("_Answer")
+
+
+class Catalog:
+    """The catalog a connector writes to."""
+
+    def __init__(self, java: Any, gateway: Any, name: str) -> None:
+        """Wrap Iceberg's Java `Catalog`, reached through py4j's `gateway`; `name` is Spark's name for it."""
+        self._java = java
+        self._gateway = gateway
+        self.jvm = gateway.jvm
+        self.name = name
+
+    def namespace(self, name: str) -> tuple[str, ...]:
+        """The namespace of that name: the existing one equal ignoring case, else the name as written."""
+        return (_match((levels[0] for levels in self.namespaces()), name) or name,)
+
+    def ensure_namespace(self, namespace: tuple[str, ...]) -> None:
+        """Create the namespace unless it exists."""
+        java = self._namespace(namespace)
+        if not self._call("look for a namespace", lambda: self._java.namespaceExists(java)):
+            try:
+                self._java.createNamespace(java)
+            except Py4JJavaError as error:
+                if java_class(error) != "AlreadyExistsException":
+                    raise CatalogUnavailable(f"create the namespace {'.'.join(namespace)}", java_message(error)) from error
+
+    def tables(self, namespace: tuple[str, ...]) -> list[TableName]:
+        """All tables of a namespace; none if it does not exist."""
+        try:
+            listed = self._java.listTables(self._namespace(namespace))
+        except Py4JJavaError as error:
+            if java_class(error) == "NoSuchNamespaceException":
+                return []
+            raise CatalogUnavailable(f"list the tables of {'.'.join(namespace)}", java_message(error)) from error
+        return sorted(TableName(namespace, str(each.name())) for each in listed)
+
+    def namespaces(self) -> list[tuple[str, ...]]:
+        """All top-level namespaces."""
+        found = self._call("list namespaces", lambda: list(self._java.listNamespaces()))
+        return sorted(tuple(str(level) for level in each.levels()) for each in found)
+
+    def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
+        """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
+        if quoted:
+            return TableName(namespace, name)
+        existing = (table.name for table in self.tables(namespace))
+        return TableName(namespace, _match(existing, name) or name.upper())
+
+    def load(self, table: TableName) -> Any:
+        """Iceberg's Java table.
+
+        Raises:
+            TableMissing: there is none of that name.
+            CatalogUnavailable: the catalog did not answer.
+        """
+        try:
+            return self._java.loadTable(self._identifier(table))
+        except Py4JJavaError as error:
+            if java_class(error) in ("NoSuchTableException", "NoSuchNamespaceException"):
+                raise TableMissing(str(table)) from error
+            raise CatalogUnavailable(f"load the table {table}", java_message(error)) from error
+
+    def exists(self, table: TableName) -> bool:
+        """Whether the table exists."""
+        return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
+
+    def create(self, table: TableName) -> Any:
+        """Create the table with RECORD_METADATA only; its other columns come with the first records."""
+        self.ensure_namespace(table.namespace)
+        columns = (Column(1, metadata.COLUMN, metadata.column_type()),)
+        schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(columns))
+        builder = self._java.buildTable(self._identifier(table), schema)
+        for key, value in _CREATED.items():
+            builder = builder.withProperty(key, value)
+        try:
+            return builder.create()
+        except Py4JJavaError as error:
+            if java_class(error) == "AlreadyExistsException":
+                return self.load(table)
+            raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
+
+    def _namespace(self, levels: tuple[str, ...]) -> Any:
+        # A list of levels, not a dotted string: a name may hold dots of its own.
+        array = self._gateway.new_array(self.jvm.java.lang.String, len(levels))
+        for index, level in enumerate(levels):
+            array[index] = level
+        return self.jvm.org.apache.iceberg.catalog.Namespace.of(array)
+
+    def _identifier(self, table: TableName) -> Any:
+        return self.jvm.org.apache.iceberg.catalog.TableIdentifier.of(self._namespace(table.namespace), table.name)
+
+    def _call(self, action: str, request: Callable[[], _Answer]) -> _Answer:
+        try:
+            return request()
+        except Py4JJavaError as error:
+            raise CatalogUnavailable(action, java_message(error)) from error
+
+
+def _match(existing: Iterable[str], name: str) -> str | None:
+    """The existing name that an unquoted `name` means: the one equal ignoring case, upper case first."""
+    found = sorted(each for each in existing if each.lower() == name.lower())
+    return name.upper() if name.upper() in found else next(iter(found), None)

@@ -1,0 +1,105 @@
+"""What must hold right before the swap (design section 4, *The checks*): pure rules over one version of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from frazil.errors import Fenced, ShapeMoved, TableReplaced, TokensMoved
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType
+from frazil.tables.state import TableState
+from frazil.tables.tokens import Tokens, read
+
+_WIDER: Final = {("int", "long"), ("float", "double")}
+"""Promotions after which a file written for the left type is still read rightly as the right one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a commit was prepared for."""
+
+    connector: str
+    owner: str
+    epoch: int
+    """The owner epoch this opener holds; while it opens, the one it is about to take."""
+
+    commit: str | None
+    """The commit id of the tokens that were planned from; None if there were none."""
+
+    shape: Shape | None
+    """What files were staged for; None when the commit adds no file."""
+
+    uuid: str
+    """The table that was opened."""
+
+
+def check(state: TableState, table: str, expected: Expectation) -> Tokens | None:
+    """Return the tokens that the commit replaces, if it may go on.
+
+    Raises:
+        TableReplaced: the table is another one.
+        Fenced: a newer opener owns it.
+        TokensMoved: the tokens are not those that were planned from.
+        ShapeMoved: files were staged for another schema, spec or sort order.
+    """
+    if state.uuid != expected.uuid:
+        raise TableReplaced(table, expected.uuid, state.uuid)
+    found = read(state, table, expected.connector)
+    if found is not None and (found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)):
+        raise Fenced(expected.connector, table, expected.epoch, found.epoch, found.owner)
+    if (found.commit if found else None) != expected.commit:
+        raise TokensMoved(table, expected.commit, found.commit if found else None)
+    if expected.shape is not None:
+        _check_shape(state, table, expected.shape)
+    return found
+
+
+def _check_shape(state: TableState, table: str, staged: Shape) -> None:
+    if state.spec_id != staged.spec_id:
+        raise ShapeMoved(table, f"partition spec {staged.spec_id} became {state.spec_id}")
+    if state.sort_order_id != staged.sort_order_id:
+        raise ShapeMoved(table, f"sort order {staged.sort_order_id} became {state.sort_order_id}")
+    if state.schema_id != staged.schema_id and (change := incompatible_change(staged.columns, state.columns())):
+        raise ShapeMoved(table, change)
+
+
+def incompatible_change(staged: Sequence[Column], current: Sequence[Column]) -> str | None:
+    """Why files written for `staged` columns cannot be added to `current` ones; None if they can.
+
+    Added optional columns and promotions pass; everything else does not.
+    """
+    now = {column.id: column for column in current}
+    for column in staged:
+        found = now.pop(column.id, None)
+        if found is None:
+            return f"column {column.name} was dropped"
+        if found.name != column.name:
+            return f"column {column.name} was renamed to {found.name}"
+        if found.required and not column.required:
+            return f"column {column.name} became NOT NULL"
+        if change := _type_change(column.type, found.type):
+            return f"column {column.name}: {change}"
+    added = next((column for column in now.values() if column.required), None)
+    return f"column {added.name} was added and is NOT NULL" if added else None
+
+
+def _type_change(staged: IcebergType, current: IcebergType) -> str | None:
+    changed = f"its type {staged} became {current}"
+    match staged, current:
+        case Primitive(), Primitive():
+            return None if staged == current or _promoted(staged, current) else changed
+        case StructType(fields=before), StructType(fields=after):
+            return incompatible_change(before, after)
+        case ListType(element=before, element_id=old), ListType(element=after, element_id=new):
+            return changed if old != new else _type_change(before, after)
+        case MapType(), MapType():
+            return None if staged == current else changed
+        case _:
+            return changed
+
+
+def _promoted(staged: Primitive, current: Primitive) -> bool:
+    if staged.name == current.name == "decimal":
+        return staged.scale == current.scale and staged.precision <= current.precision
+    return (staged.name, current.name) in _WIDER

@@ -1,0 +1,110 @@
+"""The swap: data files and tokens in exactly one compare-and-swap, checked before each attempt (design section 4).
+
+Iceberg's own retries would apply our change again to whatever they find. So the change is built in a transaction and
+swapped through its underlying operations: each attempt looks at the very version it replaces, checks it, and either
+replaces that version or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import structlog
+from py4j.protocol import Py4JJavaError
+
+from frazil import faults
+from frazil.errors import CatalogUnavailable, CommitUnknown, TableMissing
+from frazil.model import StagedFile
+from frazil.tables.checks import Expectation, check
+from frazil.tables.jvm import JvmState, data_file, java_class, java_message
+from frazil.tables.table import Table
+from frazil.tables.tokens import Tokens, encode, key_of, read
+
+_ATTEMPTS: Final = 20
+"""Lost races in a row after which the cycle is planned again."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit that is in the table."""
+
+    tokens: Tokens
+    snapshot: int
+    time: int
+    """When the snapshot was made, in ms since the epoch."""
+
+    attempts: int
+
+
+def commit(table: Table, files: Sequence[StagedFile], tokens: Tokens, expected: Expectation) -> Committed:
+    """Append `files` and replace the tokens, in one swap.
+
+    Args:
+        table: where to.
+        files: staged for `expected.shape`; none for a commit that only moves tokens.
+        tokens: what the table says afterwards; `snapshot_seq` is filled in here.
+        expected: what must hold of the version that is replaced.
+
+    Raises:
+        Fenced, TokensMoved, ShapeMoved, TableReplaced: as `frazil.tables.checks.check` says.
+        CommitUnknown: the catalog did not say what became of the swap, and the commit is not in the table.
+        CatalogUnavailable: the catalog failed before the swap.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        transaction = _begin(table)
+        base = JvmState(transaction.startMetadata(), table.catalog.jvm)
+        check(base, str(table.name), expected)
+        numbered = replace(tokens, snapshot_seq=base.next_sequence_number)
+        _build(table, transaction, files, numbered, expected, base)
+        faults.reach("before_swap")
+        try:
+            transaction.underlyingOps().commit(transaction.startMetadata(), transaction.currentMetadata())
+        except Py4JJavaError as error:
+            if java_class(error) == "CommitFailedException":
+                _log.info("somebody else committed first; looking again", table=str(table.name), attempt=attempt)
+                table.refresh()
+                continue
+            return _resolve_unknown(table, numbered, expected.connector, java_message(error), attempt)
+        snapshot = transaction.currentMetadata().currentSnapshot()
+        table.refresh()
+        return Committed(numbered, int(snapshot.snapshotId()), int(snapshot.timestampMillis()), attempt)
+    raise CatalogUnavailable(f"commit to {table.name}", f"{_ATTEMPTS} other commits came first")
+
+
+def _begin(table: Table) -> Any:
+    """A transaction on the newest version."""
+    try:
+        return table.java.newTransaction()
+    except Py4JJavaError as error:
+        if java_class(error) in ("NoSuchTableException", "NotFoundException"):
+            raise TableMissing(str(table.name)) from error
+        raise CatalogUnavailable(f"read the table {table.name}", java_message(error)) from error
+
+
+def _build(
+    table: Table, transaction: Any, files: Sequence[StagedFile], tokens: Tokens, expected: Expectation, base: JvmState
+) -> None:
+    key, text = key_of(expected.connector), encode(tokens)
+    try:
+        append = transaction.newAppend()
+        for file in files:
+            append = append.appendFile(data_file(table.catalog.jvm, table.java, file, base.spec_id))
+        append.set(key, text).commit()
+        transaction.updateProperties().set(key, text).commit()
+    except Py4JJavaError as error:
+        raise CatalogUnavailable(f"write the manifests of {table.name}", java_message(error)) from error
+
+
+def _resolve_unknown(table: Table, tokens: Tokens, connector: str, cause: str, attempts: int) -> Committed:
+    """Any failure but a lost race leaves open whether the swap happened: look for the commit before anything else."""
+    _log.warning("the catalog did not say whether the commit happened; looking for it", table=str(table.name), cause=cause)
+    table.refresh()
+    state = table.state()
+    found = read(state, str(table.name), connector)
+    if found is None or found.commit != tokens.commit or state.current is None:
+        raise CommitUnknown(str(table.name), tokens.commit, cause)
+    return Committed(found, state.current.id, state.current.timestamp, attempts)

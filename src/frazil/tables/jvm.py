@@ -1,0 +1,136 @@
+"""Iceberg's Java objects behind our own types: the one module that knows their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from py4j.protocol import Py4JJavaError
+
+from frazil.model import Column, StagedFile
+from frazil.tables.schema import columns_from_json
+
+
+class JvmSnapshot:
+    """An Iceberg snapshot."""
+
+    def __init__(self, java: Any) -> None:
+        self._java = java
+        self._summary: Any = None
+
+    @property
+    def id(self) -> int:
+        return int(self._java.snapshotId())
+
+    @property
+    def parent(self) -> int | None:
+        parent = self._java.parentId()
+        return None if parent is None else int(parent)
+
+    @property
+    def sequence_number(self) -> int:
+        return int(self._java.sequenceNumber())
+
+    @property
+    def timestamp(self) -> int:
+        """When it was committed, in ms since the epoch."""
+        return int(self._java.timestampMillis())
+
+    def summary(self, key: str) -> str | None:
+        if self._summary is None:
+            self._summary = self._java.summary()
+        value = self._summary.get(key)
+        return None if value is None else str(value)
+
+
+class JvmState:
+    """One version of a table: Iceberg's TableMetadata."""
+
+    def __init__(self, java: Any, jvm: Any) -> None:
+        self._java = java
+        self._jvm = jvm
+
+    @property
+    def uuid(self) -> str:
+        return str(self._java.uuid())
+
+    @property
+    def schema_id(self) -> int:
+        return int(self._java.currentSchemaId())
+
+    @property
+    def spec_id(self) -> int:
+        return int(self._java.defaultSpecId())
+
+    @property
+    def sort_order_id(self) -> int:
+        return int(self._java.defaultSortOrderId())
+
+    @property
+    def format_version(self) -> int:
+        """Iceberg's format version."""
+        return int(self._java.formatVersion())
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether the default spec has a partition field."""
+        return bool(self._java.spec().isPartitioned())
+
+    @property
+    def next_sequence_number(self) -> int:
+        """The sequence number the next snapshot will have."""
+        return int(self._java.nextSequenceNumber())
+
+    @property
+    def current(self) -> JvmSnapshot | None:
+        java = self._java.currentSnapshot()
+        return None if java is None else JvmSnapshot(java)
+
+    def snapshot(self, identity: int) -> JvmSnapshot | None:
+        java = self._java.snapshot(identity)
+        return None if java is None else JvmSnapshot(java)
+
+    def columns(self) -> Sequence[Column]:
+        return columns_from_json(self._jvm.org.apache.iceberg.SchemaParser.toJson(self._java.schema()))
+
+    def property(self, key: str) -> str | None:
+        value = self._java.properties().get(key)
+        return None if value is None else str(value)
+
+    def properties(self) -> Mapping[str, str]:
+        """All table properties."""
+        return dict(self._java.properties())
+
+
+def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:
+    """A staged file as Iceberg's DataFile."""
+    document = {
+        "spec-id": spec_id,
+        "content": "DATA",
+        "file-path": file.path,
+        "file-format": "PARQUET",
+        "partition": [],
+        "file-size-in-bytes": file.size,
+        "record-count": file.rows,
+        **file.metrics,
+    }
+    mapper = jvm.org.apache.iceberg.shaded.com.fasterxml.jackson.databind.ObjectMapper()
+    node = mapper.readTree(orjson.dumps(document).decode())
+    return jvm.org.apache.iceberg.ContentFileParser.fromJson(node, java_table.specs())
+
+
+def java_class(error: Py4JJavaError) -> str:
+    """The simple name of a Java exception's class."""
+    return str(error.java_exception.getClass().getSimpleName())
+
+
+def java_message(error: Py4JJavaError) -> str:
+    """One line on a Java exception: its class, its message, and its deepest cause where that says more."""
+    exception = error.java_exception
+    said = f"{exception.getClass().getSimpleName()}: {exception.getMessage()}"
+    cause = exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    deepest = str(cause.getMessage())
+    return said if deepest in said else f"{said} ({cause.getClass().getSimpleName()}: {deepest})"

@@ -1,0 +1,74 @@
+"""Iceberg's schema JSON ↔ our columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any, Final
+
+import orjson
+
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+
+_DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+
+
+def columns_from_json(text: str) -> tuple[Column, ...]:
+    """The columns of a schema as `SchemaParser.toJson` writes it."""
+    return _fields(orjson.loads(text)["fields"])
+
+
+def schema_to_json(columns: Sequence[Column]) -> str:
+    """A schema as `SchemaParser.fromJson` reads it; ids are given anew, as for a new table."""
+    numbers = count(1)
+    return orjson.dumps({"type": "struct", "schema-id": 0, "fields": _fields_json(columns, numbers)}).decode()
+
+
+def _fields(fields: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
+    return tuple(Column(each["id"], each["name"], _type(each["type"]), each["required"]) for each in fields)
+
+
+def _type(found: Any) -> IcebergType:
+    if isinstance(found, str):
+        decimal = _DECIMAL.fullmatch(found)
+        if decimal:
+            return Primitive("decimal", int(decimal[1]), int(decimal[2]))
+        return Primitive(found)
+    match found["type"]:
+        case "list":
+            return ListType(found["element-id"], _type(found["element"]), found["element-required"])
+        case "map":
+            return MapType(
+                found["key-id"], _type(found["key"]), found["value-id"], _type(found["value"]), found["value-required"]
+            )
+        case _:
+            return StructType(_fields(found["fields"]))
+
+
+def _fields_json(columns: Iterable[Column], numbers: count[int]) -> list[dict[str, Any]]:
+    return [
+        {"id": next(numbers), "name": each.name, "required": each.required, "type": _type_json(each.type, numbers)}
+        for each in columns
+    ]
+
+
+def _type_json(kind: IcebergType, numbers: count[int]) -> Any:
+    match kind:
+        case Primitive():
+            return str(kind)
+        case StructType(fields=fields):
+            return {"type": "struct", "fields": _fields_json(fields, numbers)}
+        case ListType(element=element, element_required=required):
+            number = next(numbers)
+            return {"type": "list", "element-id": number, "element": _type_json(element, numbers), "element-required": required}
+        case MapType(key=key, value=value, value_required=required):
+            key_id, value_id = next(numbers), next(numbers)
+            return {
+                "type": "map",
+                "key-id": key_id,
+                "key": _type_json(key, numbers),
+                "value-id": value_id,
+                "value": _type_json(value, numbers),
+                "value-required": required,
+            }

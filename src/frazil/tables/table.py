@@ -1,0 +1,173 @@
+"""One Iceberg table: its state, its shape for staging, its birth, and its upkeep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+from py4j.protocol import Py4JJavaError
+
+from frazil.errors import CatalogUnavailable, TableMissing, TableNotSupported
+from frazil.model import Column, Primitive, Shape, StructType, TableName
+from frazil.pipes.default import is_metadata
+from frazil.pipes.types import unsupported
+from frazil.records import metadata
+from frazil.tables.catalog import CREATED_BY, Catalog
+from frazil.tables.jvm import JvmState, java_class, java_message
+
+_OLDEST_FORMAT: Final = 2
+_EXPIRY_EVERY: Final = 60.0
+"""Seconds between two looks at what may expire."""
+
+_JAVA_TYPES: Final = {
+    "long": "LongType",
+    "double": "DoubleType",
+    "boolean": "BooleanType",
+    "string": "StringType",
+    "variant": "VariantType",
+}
+
+_log = structlog.get_logger(__name__)
+
+
+class Table:
+    """A table of the catalog, as one connector uses it."""
+
+    def __init__(self, catalog: Catalog, name: TableName, java: Any) -> None:
+        self.catalog = catalog
+        self.name = name
+        self.java = java
+        self._last_expiry = time.monotonic()
+
+    @classmethod
+    def open(cls, catalog: Catalog, name: TableName) -> Table:
+        """The table of that name, created if it is missing.
+
+        Raises:
+            TableNotSupported: it exists and frazil cannot write it.
+        """
+        try:
+            java = catalog.load(name)
+        except TableMissing:
+            java = catalog.create(name)
+        table = cls(catalog, name, java)
+        table.shape()
+        return table
+
+    @property
+    def uuid(self) -> str:
+        """The table's own identity."""
+        return str(self.java.uuid())
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether frazil created the table."""
+        return self.java.properties().get(CREATED_BY) == "true"
+
+    def refresh(self) -> None:
+        """Read the newest version.
+
+        Raises:
+            TableMissing: the table is gone.
+            CatalogUnavailable: the catalog did not answer.
+        """
+        try:
+            self.java.refresh()
+        except Py4JJavaError as error:
+            if java_class(error) in ("NoSuchTableException", "NotFoundException"):
+                raise TableMissing(str(self.name)) from error
+            raise CatalogUnavailable(f"read the table {self.name}", java_message(error)) from error
+
+    def state(self) -> JvmState:
+        """The version read last."""
+        return JvmState(self.java.operations().current(), self.catalog.jvm)
+
+    def shape(self) -> Shape:
+        """What files are to be staged for now.
+
+        Raises:
+            TableNotSupported: records cannot be projected to it.
+        """
+        state = self.state()
+        columns = tuple(state.columns())
+        self._refuse_unsupported(state, columns)
+        current = state.current
+        rows = int((current.summary("total-records") if current else None) or 0)
+        return Shape(
+            table=self.name,
+            uuid=state.uuid,
+            schema_id=state.schema_id,
+            spec_id=state.spec_id,
+            sort_order_id=state.sort_order_id,
+            columns=columns,
+            has_rows=rows > 0,
+            evolves=rows == 0 and state.property(CREATED_BY) == "true",
+        )
+
+    def new_data_path(self, name: str) -> str:
+        """Where a data file of that name goes, by the table's location provider."""
+        return str(self.java.locationProvider().newDataLocation(name))
+
+    def add_columns(self, columns: Mapping[str, Primitive]) -> None:
+        """Add optional columns; those that somebody added in the meantime stay as they are (design section 3, step 5)."""
+        types = self.catalog.jvm.org.apache.iceberg.types.Types
+        while True:
+            self.refresh()
+            existing = {column.name.lower() for column in self.state().columns()}
+            missing = {name: kind for name, kind in columns.items() if name.lower() not in existing}
+            if not missing:
+                return
+            update = self.java.updateSchema()
+            for name, kind in missing.items():
+                # With a parent of None the name is taken as it is, dots included.
+                update = update.addColumn(None, name, getattr(types, _JAVA_TYPES[kind.name]).get())
+            try:
+                update.commit()
+            except Py4JJavaError as error:
+                if java_class(error) != "CommitFailedException":
+                    raise CatalogUnavailable(f"add columns to {self.name}", java_message(error)) from error
+
+    def expire(self, min_age_ms: int) -> None:
+        """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.
+
+        A separate commit, never part of ours: inside our transaction it would delete files before the swap (tried).
+        """
+        if not self.is_ours or time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
+            return
+        self._last_expiry = time.monotonic()
+        before = time.time_ns() // 1_000_000 - min_age_ms
+        try:
+            self.java.expireSnapshots().expireOlderThan(before).retainLast(1).commit()
+        except Py4JJavaError as error:
+            _log.warning("old snapshots were not expired this time", table=str(self.name), cause=java_message(error))
+
+    def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:
+        if state.format_version < _OLDEST_FORMAT:
+            reason = f"its format version is {state.format_version}"
+            raise TableNotSupported(str(self.name), reason, "Upgrade it: ALTER TABLE … SET TBLPROPERTIES ('format-version'='2').")
+        if state.partitioned:
+            reason = "it is partitioned, which frazil does not write yet"
+            raise TableNotSupported(str(self.name), reason, "Map the topic to an unpartitioned table.")
+        folded: dict[str, str] = {}
+        for column in columns:
+            other = folded.setdefault(column.name.lower(), column.name)
+            if other != column.name:
+                reason = f"its columns {other} and {column.name} differ only by case"
+                raise TableNotSupported(str(self.name), reason, "Rename one of them.")
+            if is_metadata(column):
+                self._refuse_metadata(column)
+            elif found := unsupported(column.type):
+                reason = f"its column {column.name} is of type {column.type}, and {found} is not written yet"
+                raise TableNotSupported(str(self.name), reason, "Drop the column or change its type.")
+
+    def _refuse_metadata(self, column: Column) -> None:
+        known = {field.name: field.type for field in metadata.column_type().fields}
+        fields = column.type.fields if isinstance(column.type, StructType) else ()
+        wrong = [field.name for field in fields if type(known.get(field.name)) is not type(field.type)]
+        if not fields or wrong:
+            reason = f"its column {column.name} is {column.type}, with {', '.join(wrong) or 'no field'} unknown"
+            raise TableNotSupported(
+                str(self.name), reason, f"Make it a struct of fields among {', '.join(known)}, or drop the column."
+            )

@@ -1,0 +1,203 @@
+"""Offset tokens: their form, and the one function that reads them from a table (design section 4).
+
+The tokens of a connector are one JSON object, deflated and base64-encoded. It stands in the summary of every snapshot
+the connector commits and, mirrored in the same swap, in a table property of the same name:
+
+    {"v": 1, "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>", "epoch": 7, "snapshot-seq": 41,
+     "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "tokens": ["1041", null], "epochs": [3, null],
+                           "counts": [[1040, 1042, 2], [0, 0, 0]], "times": [1760000000000, null]}},
+     "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
+
+Lists are indexed by partition. A token is the last offset covered (null: the channel was never opened), an epoch the
+leader epoch of the last record read (KIP-320), counts are rows inserted, records parsed and records rejected, times
+the ms since the epoch of the commit that last moved the channel.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import orjson
+
+from frazil.errors import CherryPicked, TokensUncertain, TokensUnreadable
+from frazil.model import SourcePartition
+from frazil.tables.state import SOURCE_SNAPSHOT, TableState, ancestors
+
+VERSION: Final = 1
+PREFIX: Final = "frazil.tokens."
+"""What the summary key and the table property begin with; the connector's key follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What the tokens say of one channel."""
+
+    token: str | None = None
+    """The last offset covered; None if the channel was never opened."""
+
+    leader_epoch: int | None = None
+    inserted: int = 0
+    parsed: int = 0
+    errors: int = 0
+    time: int | None = None
+    """When it was last moved, in ms since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTokens:
+    """The channels of one topic, and which topic it is."""
+
+    cluster: str
+    id: str
+    channels: tuple[Channel, ...]
+    """By partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """All a connector knows of its channels on one table."""
+
+    name: str
+    """The connector's name as the user wrote it."""
+
+    commit: str
+    """Unique for every commit: equal commits mean equal tokens."""
+
+    owner: str
+    """Unique for every opener."""
+
+    epoch: int
+    """Raised by every open of the connector on the table."""
+
+    snapshot_seq: int = 0
+    """The sequence number of the snapshot that carries these tokens."""
+
+    topics: Mapping[str, TopicTokens] = field(default_factory=dict)
+    last_error: Mapping[str, Any] | None = None
+    rejects: str | None = None
+    """Path of the newest reject list that is not delivered."""
+
+    def channel(self, partition: SourcePartition) -> Channel:
+        """What is known of one channel."""
+        topic = self.topics.get(partition.topic)
+        if topic is None or partition.partition >= len(topic.channels):
+            return Channel()
+        return topic.channels[partition.partition]
+
+    def with_channel(self, partition: SourcePartition, channel: Channel, cluster: str, identity: str) -> Tokens:
+        """These tokens with one channel replaced."""
+        topic = self.topics.get(partition.topic)
+        known = topic.channels if topic else ()
+        padded = [*known, *(Channel() for _ in range(partition.partition + 1 - len(known)))]
+        padded[partition.partition] = channel
+        return replace(self, topics={**self.topics, partition.topic: TopicTokens(cluster, identity, tuple(padded))})
+
+
+def key_of(connector: str) -> str:
+    """The summary key and table property of a connector's tokens."""
+    return PREFIX + connector
+
+
+def encode(tokens: Tokens) -> str:
+    """The tokens as they stand in the table."""
+    document = {
+        "v": VERSION,
+        "name": tokens.name,
+        "commit": tokens.commit,
+        "owner": tokens.owner,
+        "epoch": tokens.epoch,
+        "snapshot-seq": tokens.snapshot_seq,
+        "topics": {
+            name: {
+                "cluster": topic.cluster,
+                "id": topic.id,
+                "tokens": [channel.token for channel in topic.channels],
+                "epochs": [channel.leader_epoch for channel in topic.channels],
+                "counts": [[channel.inserted, channel.parsed, channel.errors] for channel in topic.channels],
+                "times": [channel.time for channel in topic.channels],
+            }
+            for name, topic in tokens.topics.items()
+        },
+        "last-error": tokens.last_error,
+        "rejects": tokens.rejects,
+    }
+    return base64.b64encode(zlib.compress(orjson.dumps(document))).decode()
+
+
+def decode(text: str) -> Tokens:
+    """The tokens from their text.
+
+    Raises:
+        ValueError: the text is not what `encode` writes, or of a version after ours; the message says why.
+    """
+    try:
+        document = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+        if document["v"] != VERSION:
+            raise ValueError(f"their version is {document['v']}, this program knows {VERSION}")
+        return Tokens(
+            name=document["name"],
+            commit=document["commit"],
+            owner=document["owner"],
+            epoch=document["epoch"],
+            snapshot_seq=document["snapshot-seq"],
+            topics={name: _topic(topic) for name, topic in document["topics"].items()},
+            last_error=document["last-error"],
+            rejects=document["rejects"],
+        )
+    except (binascii.Error, zlib.error, KeyError, TypeError) as error:
+        raise ValueError(f"they are damaged ({type(error).__name__}: {error})") from error
+
+
+def read(state: TableState, table: str, connector: str) -> Tokens | None:
+    """The connector's tokens in one version of a table; None if it never opened it.
+
+    They are those of the nearest ancestor of the current snapshot that carries them, so that a rollback to a snapshot
+    of ours rolls them back too. Where all such ancestors expired, they are the mirror's.
+
+    Raises:
+        TokensUncertain: the table was rolled back past them.
+        CherryPicked: one of our snapshots was cherry-picked on top of them.
+        TokensUnreadable: they are damaged or from a later version.
+    """
+    key = key_of(connector)
+    oldest = None
+    for snapshot in ancestors(state):
+        text = snapshot.summary(key)
+        if text is not None:
+            return _decoded(text, table)
+        _refuse_cherry_pick(state, snapshot.summary(SOURCE_SNAPSHOT), key, table, connector, snapshot.id)
+        oldest = snapshot
+    mirror = state.property(key)
+    if mirror is None:
+        return None
+    tokens = _decoded(mirror, table)
+    # The mirror speaks for this history only if the commit that wrote it could have been an ancestor that expired.
+    if oldest is None or oldest.sequence_number > tokens.snapshot_seq:
+        return tokens
+    raise TokensUncertain(table, connector)
+
+
+def _refuse_cherry_pick(
+    state: TableState, source: str | None, key: str, table: str, connector: str, snapshot: int
+) -> None:
+    picked = state.snapshot(int(source)) if source else None
+    if picked is not None and picked.summary(key) is not None:
+        raise CherryPicked(table, connector, snapshot, picked.id)
+
+
+def _decoded(text: str, table: str) -> Tokens:
+    try:
+        return decode(text)
+    except ValueError as error:
+        raise TokensUnreadable(table, str(error)) from error
+
+
+def _topic(topic: Mapping[str, Any]) -> TopicTokens:
+    rows = zip(topic["tokens"], topic["epochs"], topic["counts"], topic["times"], strict=True)
+    channels = tuple(Channel(token, epoch, *counts, time) for token, epoch, counts, time in rows)
+    return TopicTokens(topic["cluster"], topic["id"], channels)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from frazil.config.secrets import is_secret, mask
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "snowflake.private.key",
+        "snowflake.private.key.passphrase",
+        "snowflake.oauth.client.secret",
+        "snowflake.oauth.refresh.token",
+        "jvm.proxy.password",
+        "consumer.sasl.jaas.config",
+        "consumer.override.sasl.password",
+        "consumer.ssl.key.password",
+        "consumer.ssl.key.pem",
+        "value.converter.basic.auth.user.info",
+        "spark.hadoop.fs.s3a.access.key",
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.sql.catalog.lake.credential",
+        "spark.sql.catalog.lake.token",
+    ],
+)
+def test_keys_that_hold_secrets_are_known(key: str) -> None:
+    assert is_secret(key)
+
+
+@pytest.mark.parametrize("key", ["name", "topics", "key.converter", "bootstrap.servers", "spark.master"])
+def test_ordinary_keys_are_no_secrets(key: str) -> None:
+    assert not is_secret(key)
+
+
+def test_a_mask_hides_secrets_and_users_in_addresses_and_leaves_the_rest() -> None:
+    masked = mask({"sasl.password": "hush", "uri": "https://me:hush@host/x", "topics": "orders"})
+
+    assert masked == {"sasl.password": "****", "uri": "https://****@host/x", "topics": "orders"}
