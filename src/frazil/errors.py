@@ -331,6 +331,17 @@ class StorageNotSupported(Terminal):
         )
 
 
+def stage_error(code: str, message: str, brokers: str) -> FrazilError:
+    """The error for a failure that a staging task returned as a value."""
+    if code == BrokerUnavailable.code:
+        return BrokerUnavailable(brokers, "give the records", message)
+    if code == BrokerRefused.code:
+        return BrokerRefused(brokers, "give the records", message)
+    if code == StorageNotSupported.code:
+        return StorageNotSupported(message)
+    return StageFailed("the cycle's records", message)
+
+
 class InvalidRecord(Terminal):
     """A record cannot become a row and `errors.tolerance` is none."""
 

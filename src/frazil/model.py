@@ -199,6 +199,9 @@ class StagedRange:
     newest: int | None = None
     """Timestamp of the newest record read, in ms since the epoch."""
 
+    sample: tuple[int, ...] = ()
+    """Timestamps of a few of the records, for latencies; bounded."""
+
     @property
     def gaps(self) -> int:
         """Offsets without a record: compacted, transaction markers, aborted transactions."""

@@ -42,8 +42,8 @@ class Source(Protocol):
     def starts(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         """Where a channel that never had a token begins (design section 3, step 2)."""
 
-    def oldest_timestamp(self, partition: SourcePartition, offset: int) -> int | None:
-        """When the first record at or after `offset` was produced, in ms since the epoch; None if there is none."""
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+        """When the first record at or after each start was produced, in ms since the epoch; those not found are absent."""
 
     def publish(self, positions: Mapping[SourcePartition, int]) -> None:
         """Tell lag tools that everything before each position is committed."""

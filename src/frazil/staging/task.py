@@ -6,7 +6,7 @@ import time
 import traceback
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -28,12 +28,13 @@ from frazil.staging.write import Written
 _log = structlog.get_logger(__name__)
 
 
-def stage_all(tasks: Iterator[Task]) -> Iterator[Staged]:
+def stage_all(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:
     """Stage every task of one Spark partition; the function Spark runs in its Python workers."""
     worker.drop_archive_importers()
     # Spark reuses a worker only if its iterator is drained: no early return here.
-    for task in tasks:
-        yield stage(task)
+    for tasks in groups:
+        for task in tasks:
+            yield stage(task)
 
 
 def stage(task: Task) -> Staged:
@@ -162,7 +163,7 @@ class _Stage:
             self._keep(projected.written)
 
     def _keep(self, written: Written) -> None:
-        location = self._task.data_path.format(len(self._files))
+        location = self._task.data_path.replace("{}", f"{len(self._files):05d}")
         Storage().move(written.path, location)
         metrics = iceberg_metrics(self._pipe.columns, written.statistics)
         self._files.append(StagedFile(location, written.rows, written.size, metrics))

@@ -27,8 +27,8 @@ class Expectation:
     commit: str | None
     """The commit id of the tokens that were planned from; None if there were none."""
 
-    shape: Shape | None
-    """What files were staged for; None when the commit adds no file."""
+    shapes: tuple[Shape, ...]
+    """What files were staged for; none when the commit adds no file."""
 
     uuid: str
     """The table that was opened."""
@@ -50,8 +50,8 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
         raise Fenced(expected.connector, table, expected.epoch, found.epoch, found.owner)
     if (found.commit if found else None) != expected.commit:
         raise TokensMoved(table, expected.commit, found.commit if found else None)
-    if expected.shape is not None:
-        _check_shape(state, table, expected.shape)
+    for shape in expected.shapes:
+        _check_shape(state, table, shape)
     return found
 
 

@@ -45,7 +45,7 @@ def commit(table: Table, files: Sequence[StagedFile], tokens: Tokens, expected: 
 
     Args:
         table: where to.
-        files: staged for `expected.shape`; none for a commit that only moves tokens.
+        files: staged for `expected.shapes`; none for a commit that only moves tokens.
         tokens: what the table says afterwards; `snapshot_seq` is filled in here.
         expected: what must hold of the version that is replaced.
 

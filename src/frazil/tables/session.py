@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from frazil.errors import CatalogNotIceberg, SparkConnectRefused
+from frazil.tables.jvm import java_message
 
 EMBEDDED: Final = "frazil"
 """The catalog used when the user configured none: Iceberg's JDBC catalog on a SQLite file."""
@@ -104,10 +106,12 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
         home.mkdir(parents=True, exist_ok=True)
         for key, value in embedded_catalog(home).items():
             session.conf.set(key, value)
+    # Spark looks configuration up in the session of the calling thread, and this may be a new one.
+    session._jvm.SparkSession.setActiveSession(session._jsparkSession)  # type: ignore[union-attr]  # noqa: SLF001
     try:
         return session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(session._jsparkSession, name)  # type: ignore[union-attr]  # noqa: SLF001
-    except Exception as error:
-        raise CatalogNotIceberg(name, str(error).splitlines()[-1] or type(error).__name__) from error
+    except Py4JJavaError as error:
+        raise CatalogNotIceberg(name, java_message(error)) from error
 
 
 def _catalogs(session: SparkSession) -> set[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import Any, Literal, TypeVar
@@ -14,10 +16,13 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from frazil.errors import NoStartingOffset
 from frazil.model import SourcePartition
 from frazil.sources.base import TopicFacts
-from frazil.sources.kafka.faults import is_missing_topic, translate
+from frazil.sources.kafka.faults import QUIET, is_missing_topic, translate
 
 _PATIENCE = 15.0
 """Seconds to wait for one answer of a broker."""
+
+_POLL = 0.2
+"""Seconds one call waits for records."""
 
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The topic id of clusters that have none: sixteen zero bytes."""
@@ -45,9 +50,9 @@ class KafkaSource:
         self._reset = reset
         self._isolation = isolation
         self._brokers = str(client["bootstrap.servers"])
-        quiet = {"log.connection.close": False, "logger": _Muted()}
-        self._admin = AdminClient({**_without_consumer_keys(self._client), **quiet})
-        self._consumer = Consumer({**self._client, "group.id": group, "enable.auto.commit": False, **quiet})
+        self._admin = AdminClient({**QUIET, **_without_consumer_keys(self._client)})
+        self._consumer = Consumer({**QUIET, **self._client, "group.id": group, "enable.auto.commit": False})
+        self._reading = threading.Lock()
         self._warned: set[str] = set()
 
     def discover(self) -> Mapping[str, TopicFacts]:
@@ -83,15 +88,25 @@ class KafkaSource:
         chosen = self.latest(missing) if self._reset == "latest" else self.earliest(missing)
         return {**committed, **chosen}
 
-    def oldest_timestamp(self, partition: SourcePartition, offset: int) -> int | None:
-        self._consumer.assign([TopicPartition(partition.topic, partition.partition, offset)])
-        try:
-            message = self._consumer.poll(_PATIENCE / 5)
-        finally:
-            self._consumer.unassign()
-        if message is None or message.error() is not None:
-            return None
-        return int(message.timestamp()[1])
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+        waiting = {(each.topic, each.partition): each for each in starts}
+        found: dict[SourcePartition, int] = {}
+        deadline = time.monotonic() + _PATIENCE / 3
+        with self._reading:
+            assigned = [TopicPartition(each.topic, each.partition, offset) for each, offset in starts.items()]
+            self._consumer.assign(assigned)
+            self._consumer.resume(assigned)
+            try:
+                while waiting and time.monotonic() < deadline:
+                    for message in self._consumer.consume(len(waiting), _POLL):
+                        partition = waiting.get((message.topic(), message.partition()))
+                        if message.error() is None and partition is not None:
+                            del waiting[partition.topic, partition.partition]
+                            self._consumer.pause([TopicPartition(partition.topic, partition.partition)])
+                            found[partition] = int(message.timestamp()[1])
+            finally:
+                self._consumer.unassign()
+        return found
 
     def publish(self, positions: Mapping[SourcePartition, int]) -> None:
         if not positions:
@@ -163,13 +178,6 @@ class KafkaSource:
             if is_missing_topic(error.args[0]):
                 raise
             raise translate(error, self._brokers, action) from error
-
-
-class _Muted:
-    """librdkafka's own log lines, at debug level of ours: the errors reach us as values anyway."""
-
-    def log(self, level: int, text: str, *arguments: object) -> None:
-        _log.debug(text % arguments if arguments else text, level=level)
 
 
 _CONSUMER_ONLY = re.compile(r"fetch\.|queued\.|isolation\.level|enable\.partition\.eof|auto\.offset|check\.crcs|group\.|max\.partition")

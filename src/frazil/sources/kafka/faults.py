@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from confluent_kafka import KafkaError, KafkaException
 
 from frazil.errors import BrokerRefused, BrokerUnavailable
 
-_PASSING = {
+QUIET: Final = {"log_level": 0}
+"""librdkafka's own log lines go to standard error; every error also reaches us as a value."""
+
+_PASSING: Final = {
     KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 (the library's names for its own codes)
     KafkaError._TRANSPORT,  # noqa: SLF001
     KafkaError._TIMED_OUT,  # noqa: SLF001

@@ -15,12 +15,15 @@ import pyarrow as pa
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
 from frazil.model import Range, SourcePartition, StagedRange, StageFailure
-from frazil.sources.kafka.faults import is_vanished_offset, passes
+from frazil.sources.kafka.faults import QUIET, is_vanished_offset, passes
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
 _FIRST_BATCH = 2_000
 """Records of the first batch, before the size of a record is known."""
+
+_SAMPLES = 32
+"""Timestamps kept of each range."""
 
 _PATIENCE = 30.0
 """Seconds without any progress after which a task gives up."""
@@ -81,7 +84,10 @@ class RangeReader:
         Raises:
             ReadFailed: an offset vanished, the broker refused, or nothing came for too long.
         """
-        self._consumer.assign([TopicPartition(self._topic, number, each.range.start) for number, each in self._progress.items()])
+        assigned = [TopicPartition(self._topic, number, each.range.start) for number, each in self._progress.items()]
+        self._consumer.assign(assigned)
+        # A partition paused at the end of an earlier range stays paused through an assignment.
+        self._consumer.resume(assigned)
         try:
             yield from self._until_done()
         finally:
@@ -137,6 +143,7 @@ class RangeReader:
                 leader_epoch=messages[-1].leader_epoch(),
                 oldest=min(known, default=None),
                 newest=max(known, default=None),
+                sample=(*each.staged.sample, *stamps[:: max(1, len(stamps) // _SAMPLES)])[-_SAMPLES:],
             )
 
     def _event(self, each: _Progress | None, message: Message, error: KafkaError) -> None:
@@ -181,7 +188,7 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
         "fetch.message.max.bytes": 8 * 1024 * 1024,
         "queued.min.messages": 100_000,
         "queued.max.messages.kbytes": 131_072,
-        "log.connection.close": False,
+        **QUIET,
     }
     fixed = {
         "enable.auto.commit": False,

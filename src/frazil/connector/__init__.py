@@ -1,0 +1,7 @@
+"""A connector's life: start, pause, resume, stop, status; one thread each, one Spark session for all."""
+
+from __future__ import annotations
+
+from frazil.connector.lifecycle import Connector, State
+
+__all__ = ["Connector", "State"]

@@ -1,0 +1,336 @@
+"""The connector a user holds: it runs cycles in a thread of its own until it is stopped, fails or is fenced."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pyspark import inheritable_thread_target
+from pyspark.sql import SparkSession
+
+from frazil.config import ConnectorSettings, load
+from frazil.connector.backoff import Backoff
+from frazil.connector.channels import channels_of
+from frazil.cycle import CycleReport, Ingestion
+from frazil.cycle.job import StagingJob
+from frazil.errors import Fenced, FrazilError, ShapeMoved, Terminal, TokensMoved, TopicMissing, Transient
+from frazil.model import ChannelStatus, SourcePartition
+from frazil.sources.base import Source
+from frazil.sources.kafka.admin import KafkaSource
+from frazil.tables.catalog import Catalog
+from frazil.tables.session import choose_catalog, iceberg_catalog, open_session, require_classic
+
+_GRACE = 8.0
+"""Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""
+
+_log = structlog.get_logger(__name__)
+
+
+class State(StrEnum):
+    """What a connector is doing."""
+
+    OPENING = "OPENING"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    RETRYING = "RETRYING"
+    FENCED = "FENCED"
+    FAILED = "FAILED"
+    STOPPED = "STOPPED"
+
+
+ENDED = frozenset({State.FENCED, State.FAILED, State.STOPPED})
+"""States from which a connector does not come back."""
+
+
+class Connector:
+    """A named ingestion: topics → tables.
+
+    Example:
+        >>> connector = Connector.from_properties("connector.properties")  # doctest: +SKIP
+        >>> connector.start()  # doctest: +SKIP
+        >>> connector.wait_until_caught_up()  # doctest: +SKIP
+        >>> connector.stop()  # doctest: +SKIP
+    """
+
+    def __init__(self, settings: ConnectorSettings, spark: SparkSession) -> None:
+        """Prepare a connector; nothing is contacted before `start`.
+
+        Raises:
+            SparkConnectRefused: the session is a Spark Connect session.
+        """
+        require_classic(spark)
+        self.settings = settings
+        self._spark = spark
+        self._job = StagingJob(spark, settings.key)
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._paused = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._state = State.STOPPED
+        self._error: FrazilError | None = None
+        self._next_attempt: float | None = None
+        self._source: Source | None = None
+        self._ingestion: Ingestion | None = None
+        self._listeners: list[Callable[[CycleReport], None]] = []
+        self._cycles = 0
+        self._goal: Mapping[SourcePartition, int] | None = None
+
+    @classmethod
+    def from_properties(
+        cls,
+        connector: Mapping[str, Any] | Path | str,
+        spark: SparkSession | None = None,
+        worker: Mapping[str, Any] | Path | str | None = None,
+    ) -> Connector:
+        """A connector from its configuration: a `.properties` or JSON file, or the keys and values themselves.
+
+        Args:
+            connector: the connector's configuration.
+            spark: the session to run in; a local one is started when None.
+            worker: the worker's configuration, as for `connect-standalone`.
+
+        Raises:
+            InvalidConfiguration: with every problem found.
+        """
+        settings = load(connector, worker)
+        return cls(settings, spark or open_session(Path(settings.home), None, settings.spark))
+
+    @property
+    def state(self) -> State:
+        """What the connector is doing."""
+        return self._state
+
+    @property
+    def error(self) -> FrazilError | None:
+        """Why it is RETRYING, FAILED or FENCED."""
+        return self._error
+
+    @property
+    def next_attempt(self) -> float | None:
+        """While RETRYING: when it tries again, in seconds since the epoch."""
+        return self._next_attempt
+
+    def on_cycle(self, listener: Callable[[CycleReport], None]) -> None:
+        """Call `listener` with the report of every cycle, in the connector's thread."""
+        self._listeners.append(listener)
+
+    def start(self) -> None:
+        """Start ingesting, in a thread of its own. A stopped or failed connector may be started again."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        self._stopping.clear()
+        self._error = None
+        self._enter(State.OPENING)
+        # Without this the thread would share Spark's job group with the caller's.
+        target = inheritable_thread_target(self._spark)(self._run)
+        self._thread = threading.Thread(target=target, name=f"frazil-{self.settings.key}", daemon=True)
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Finish the running cycle and begin no other until `resume`."""
+        self._paused.set()
+        self._wake.set()
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._paused.clear()
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Stop: the running cycle finishes, or is abandoned after a few seconds; tokens and rows stay together."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is None:
+            return
+        self._thread.join(_GRACE)
+        if self._thread.is_alive():
+            self._job.cancel()
+            self._thread.join()
+
+    def wait_until_caught_up(self, timeout: float | None = None) -> bool:
+        """Wait until everything that is in the topics now is in the tables.
+
+        Returns:
+            Whether that came to be within `timeout` seconds.
+
+        Raises:
+            FrazilError: what stopped the connector first.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            before = self._cycles
+            if not self._wait(lambda: self._ingestion is not None and self._cycles > before, deadline):
+                return False
+            goal = dict(self._ingestion.latest) if self._ingestion else {}
+            return self._wait(lambda: self._covers(goal), deadline)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the connector has ended; whether it has."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+        return self._state in ENDED
+
+    def status(self) -> list[ChannelStatus]:
+        """One entry per channel, as of the last cycle."""
+        ingestion, source = self._ingestion, self._source
+        if ingestion is None:
+            return []
+        found = []
+        for opened in ingestion.tables.values():
+            found += channels_of(self.settings.key, str(opened.table.name), opened.table.name.name, opened.tokens, ingestion.latest, self._state, source)
+        return found
+
+    def staged(self) -> tuple[int, int]:
+        """Records and bytes staged since the connector was made, as Spark's accumulators have them."""
+        return int(self._job.records.value), int(self._job.bytes.value)
+
+    def _run(self) -> None:
+        backoff = Backoff()
+        while not self._stopping.is_set():
+            try:
+                self._ingest(backoff)
+            except Fenced as error:
+                self._end(State.FENCED, error)
+                return
+            except Terminal as error:
+                self._end(State.FAILED, error)
+                return
+            except Transient as error:
+                self._retry(error, backoff)
+            except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
+                _log.exception("unexpected error", connector=self.settings.name)
+                self._end(State.FAILED, _Unexpected(error))
+                return
+        self._end(State.STOPPED, None)
+
+    def _ingest(self, backoff: Backoff) -> None:
+        """Open, if that is not done, and run cycles until something happens."""
+        ingestion = self._ingestion or self._open()
+        if self._state == State.RETRYING:
+            ingestion.recall()
+        while not self._stopping.is_set():
+            if self._paused.is_set():
+                self._enter(State.PAUSED)
+                self._sleep(None)
+                continue
+            began = time.monotonic()
+            report = ingestion.cycle()
+            backoff.reset()
+            self._error = self._next_attempt = None
+            self._finish(report)
+            self._sleep(began + self.settings.commit_interval_ms / 1000 - time.monotonic(), idle=report.idle)
+
+    def _open(self) -> Ingestion:
+        settings = self.settings
+        name = choose_catalog(self._spark, settings.catalog, settings.database, settings.spark)
+        java = iceberg_catalog(self._spark, name, Path(settings.home))
+        catalog = Catalog(java, self._spark.sparkContext._gateway, name)  # noqa: SLF001 (pyspark has no public way to its gateway)
+        if self._source is None:
+            self._source = KafkaSource(
+                settings.consumer, settings.group_id, settings.topics, settings.topics_regex, settings.auto_offset_reset, settings.isolation_level
+            )
+        ingestion = Ingestion(settings, catalog, self._source, self._job)
+        ingestion.discover()
+        self._ingestion = ingestion
+        return ingestion
+
+    def _retry(self, error: Transient, backoff: Backoff) -> None:
+        """Wait before planning again; what only moved under us is planned again at once."""
+        if isinstance(error, TokensMoved | ShapeMoved) and backoff.attempt == 0:
+            delay = 0.0
+            backoff.next()
+        else:
+            delay = backoff.next()
+        self._error = error
+        self._next_attempt = time.time() + delay
+        self._enter(State.RETRYING)
+        _log.warning("the cycle is abandoned and tried again", connector=self.settings.name, cause=str(error), seconds=round(delay, 1))
+        self._stopping.wait(delay)
+
+    def _finish(self, report: CycleReport) -> None:
+        for listener in self._listeners:
+            listener(report)
+        with self._changed:
+            self._cycles += 1
+            self._state = State.RUNNING
+            self._changed.notify_all()
+
+    def _enter(self, state: State) -> None:
+        with self._changed:
+            self._state = state
+            self._changed.notify_all()
+
+    def _end(self, state: State, error: FrazilError | None) -> None:
+        self._error = error
+        self._next_attempt = None
+        if error is not None:
+            _log.error("the connector has ended", connector=self.settings.name, state=str(state), cause=str(error))
+        if self._source is not None:
+            self._source.close()
+        self._source = None
+        self._ingestion = None if state == State.STOPPED else self._ingestion
+        self._enter(state)
+
+    def _sleep(self, seconds: float | None, *, idle: bool = False) -> None:
+        """Wait for the next cycle; woken early by pause, resume and stop. Back to back still rests while idle."""
+        rest = None if seconds is None else max(seconds, 0.05 if idle else 0.0)
+        if rest is None or rest > 0:
+            self._wake.wait(rest)
+        self._wake.clear()
+
+    def _covers(self, goal: Mapping[SourcePartition, int]) -> bool:
+        ingestion = self._ingestion
+        if ingestion is None:
+            return False
+        tokens = [opened.tokens for opened in ingestion.tables.values()]
+        return all(any(_covered(found.channel(partition).token, end) for found in tokens) for partition, end in goal.items())
+
+    def _wait(self, condition: Callable[[], bool], deadline: float | None) -> bool:
+        """Wait, holding the lock, until `condition` or the deadline.
+
+        Raises:
+            FrazilError: what ended the connector before.
+        """
+        while not condition():
+            if self._state in ENDED:
+                if self._error is not None:
+                    raise self._error
+                return False
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            self._changed.wait(left)
+        return True
+
+
+class _Unexpected(Terminal):
+    """A bug in frazil, or an exception nobody foresaw."""
+
+    code = "unexpected"
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"an error nobody foresaw ended the connector: {type(error).__name__}: {error}. Nothing uncommitted is in the "
+            "tables; start it again, and please report the traceback in the log."
+        )
+
+
+def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:
+    """Refuse to go on without the topics that were named.
+
+    Raises:
+        TopicMissing: some do not exist.
+    """
+    missing = [topic for topic in settings.topics if topic not in found]
+    if missing:
+        raise TopicMissing(missing, settings.bootstrap_servers)
+
+
+def _covered(token: str | None, end: int) -> bool:
+    return end == 0 or (token is not None and int(token) + 1 >= end)

@@ -1,0 +1,7 @@
+"""plan → stage → commit: the protocol that makes ingestion exactly once. `protocol` is the page to read first."""
+
+from __future__ import annotations
+
+from frazil.cycle.protocol import CycleReport, Ingestion
+
+__all__ = ["CycleReport", "Ingestion"]

@@ -1,0 +1,75 @@
+"""Step 4 of the cycle: one Spark job that stages all tasks of a cycle."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark import Accumulator
+from pyspark.sql import SparkSession
+
+from frazil.errors import CycleCancelled, StageFailed
+from frazil.model import Staged, Task
+from frazil.staging.task import stage_all
+
+
+class StagingJob:
+    """Runs staging tasks on Spark for one connector, all under one job group."""
+
+    def __init__(self, session: SparkSession, connector: str) -> None:
+        self._context = session.sparkContext
+        if self._context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            # Workers on this machine are this Python, not whichever `python3` comes first on PATH.
+            self._context.pythonExec = sys.executable
+        self.group = f"frazil-{connector}"
+        """The job group: cancelling it abandons the running cycle and nothing else."""
+
+        self.records: Accumulator[int] = self._context.accumulator(0)
+        """Records staged since the connector started."""
+
+        self.bytes: Accumulator[int] = self._context.accumulator(0)
+        """Bytes of values staged since the connector started."""
+
+    @property
+    def cores(self) -> int:
+        """How many tasks the session runs at once."""
+        return int(self._context.defaultParallelism)
+
+    def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
+        """Stage the tasks, each group in one Spark task.
+
+        Raises:
+            CycleCancelled: somebody cancelled the job group.
+            StageFailed: Spark could not run the tasks to their end.
+        """
+        self._context.setJobGroup(self.group, description, interruptOnCancel=True)
+        try:
+            return (
+                self._context.parallelize(groups, len(groups))
+                .mapPartitions(_counting(stage_all, self.records, self.bytes))
+                .collect()
+            )
+        except Py4JJavaError as error:
+            text = str(error.java_exception.getMessage())
+            if "cancelled" in text:
+                raise CycleCancelled(self.group) from error
+            raise StageFailed("the cycle's tasks", text.splitlines()[0]) from error
+
+    def cancel(self) -> None:
+        """Abandon the running cycle; may be called from any thread."""
+        self._context.cancelJobGroup(self.group)
+
+
+def _counting(
+    function: Callable[[Iterator[Sequence[Task]]], Iterator[Staged]], records: Accumulator[int], size: Accumulator[int]
+) -> Callable[[Iterable[Any]], Iterator[Staged]]:
+    def run(groups: Iterable[Any]) -> Iterator[Staged]:
+        for staged in function(iter(groups)):
+            records.add(sum(each.parsed for each in staged.ranges))
+            size.add(sum(each.bytes for each in staged.ranges))
+            yield staged
+
+    return run

@@ -1,0 +1,148 @@
+"""Steps 1 and 2 of the cycle: discover topics, open their tables, take ownership, recall the tokens."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from frazil import faults
+from frazil.config import ConnectorSettings
+from frazil.errors import Fenced, TableReplaced, TokensMoved, TopicReplaced
+from frazil.model import SourcePartition, TableName
+from frazil.sources.base import Source, TopicFacts
+from frazil.tables.catalog import Catalog
+from frazil.tables.checks import Expectation
+from frazil.tables.commit import commit
+from frazil.tables.session import DEFAULT_NAMESPACE
+from frazil.tables.table import Table
+from frazil.tables.tokens import Channel, Tokens, read
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class OpenTable:
+    """A table this connector owns, with the tokens it holds."""
+
+    table: Table
+    uuid: str
+    tokens: Tokens
+    epoch: int
+    """Our owner epoch on this table."""
+
+    topics: set[str] = field(default_factory=set)
+    """The topics that feed it."""
+
+
+class Opener:
+    """Opens tables for one connector. Every opener has its own owner id; the newest one wins."""
+
+    def __init__(self, settings: ConnectorSettings, catalog: Catalog, source: Source) -> None:
+        self._settings = settings
+        self._catalog = catalog
+        self._source = source
+        self.owner = str(uuid.uuid4())
+
+    def table_for(self, topic: str) -> TableName:
+        """The table a topic goes to."""
+        target = self._settings.topic2table.resolve(topic)
+        namespace = self._catalog.namespace(self._settings.namespace or DEFAULT_NAMESPACE)
+        return self._catalog.resolve(namespace, target.name, quoted=target.quoted)
+
+    def open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
+        """Take ownership of a table in an empty append that also fixes where each new channel starts.
+
+        A rival that opens at the same moment makes one of the two look again and open after the other.
+        """
+        table = Table.open(self._catalog, name)
+        while True:
+            known = read(table.state(), str(name), self._settings.key)
+            epoch = known.epoch + 1 if known else 1
+            if known:
+                require_same_topics(known, topics)
+            tokens = self._with_starts(known or self._no_tokens(), topics)
+            tokens = replace(tokens, owner=self.owner, epoch=epoch, commit=str(uuid.uuid4()), name=self._settings.name)
+            faults.reach("during_open")
+            try:
+                committed = self._commit(table, tokens, known.commit if known else None, epoch)
+            except TokensMoved:
+                table.refresh()
+                continue
+            _log.info("opened a table", connector=self._settings.name, table=str(name), owner_epoch=epoch)
+            return OpenTable(table, table.uuid, committed, epoch, {facts.topic for facts in topics})
+
+    def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts]) -> None:
+        """Open topics that appeared after the table was opened, as the first ones were."""
+        require_same_topics(opened.tokens, topics)
+        tokens = replace(self._with_starts(opened.tokens, topics), commit=str(uuid.uuid4()))
+        if tokens.topics != opened.tokens.topics:
+            opened.tokens = self._commit(opened.table, tokens, opened.tokens.commit, opened.epoch)
+        opened.topics.update(facts.topic for facts in topics)
+
+    def recall(self, opened: OpenTable) -> None:
+        """Read the tokens anew: after any error, and now and then while idle.
+
+        Raises:
+            Fenced: a newer opener owns the table.
+            TableReplaced: the table of that name is another one.
+        """
+        opened.table.refresh()
+        found = opened.table.uuid
+        if found != opened.uuid:
+            raise TableReplaced(str(opened.table.name), opened.uuid, found)
+        tokens = read(opened.table.state(), str(opened.table.name), self._settings.key)
+        if tokens is None:
+            raise TableReplaced(str(opened.table.name), f"{opened.uuid} with our tokens", f"{found} without them")
+        if tokens.epoch > opened.epoch:
+            raise Fenced(self._settings.name, str(opened.table.name), opened.epoch, tokens.epoch, tokens.owner)
+        opened.tokens = tokens
+
+    def _commit(self, table: Table, tokens: Tokens, before: str | None, epoch: int) -> Tokens:
+        expected = Expectation(self._settings.key, self.owner, epoch, before, (), table.uuid)
+        return commit(table, (), tokens, expected).tokens
+
+    def _no_tokens(self) -> Tokens:
+        return Tokens(self._settings.name, "", self.owner, 0)
+
+    def _with_starts(self, tokens: Tokens, topics: Sequence[TopicFacts]) -> Tokens:
+        """The tokens with a start for every channel of topics that were never opened."""
+        unopened = [facts for facts in topics if facts.topic not in tokens.topics]
+        partitions = [SourcePartition(facts.topic, number) for facts in unopened for number in range(facts.partitions)]
+        starts = self._source.starts(partitions) if partitions else {}
+        for facts in unopened:
+            for number in range(facts.partitions):
+                partition = SourcePartition(facts.topic, number)
+                channel = Channel(token=str(starts[partition] - 1))
+                tokens = tokens.with_channel(partition, channel, facts.cluster, facts.id)
+        return tokens
+
+
+def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
+    """The first offset not covered, for every channel of a table; partitions new to an opened topic start at 0."""
+    starts = {}
+    for topic in opened.topics & facts.keys():
+        for number in range(facts[topic].partitions):
+            partition = SourcePartition(topic, number)
+            token = opened.tokens.channel(partition).token
+            starts[partition] = 0 if token is None else int(token) + 1
+    return starts
+
+
+def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:
+    """Refuse a topic that is another one than the tokens speak of.
+
+    Raises:
+        TopicReplaced: it was made again under its name, or belongs to another cluster.
+    """
+    for facts in topics:
+        known = tokens.topics.get(facts.topic)
+        if known is None:
+            continue
+        if known.cluster and facts.cluster and known.cluster != facts.cluster:
+            raise TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
+        if known.id and facts.id and known.id != facts.id:
+            raise TopicReplaced(facts.topic, "topic id", known.id, facts.id)
+

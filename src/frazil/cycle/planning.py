@@ -1,0 +1,114 @@
+"""Step 3 of the cycle: which offsets to read, and how to spread them over Spark tasks. Pure rules, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from frazil.errors import LogTruncated
+from frazil.model import Range, SourcePartition
+
+SMALL_TASK: Final = 8 * 1024 * 1024
+"""Bytes below which a second task costs more than it saves."""
+
+SPLIT: Final = 32 * 1024 * 1024
+"""Bytes above which one partition's range may be split over several tasks."""
+
+_UNKNOWN_SIZE: Final = 20_000
+"""Offsets read at most from a channel whose records' size is not known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits in one channel."""
+
+    partition: SourcePartition
+    start: int
+    """The first offset not covered."""
+
+    latest: int
+    """The end of the partition."""
+
+    size: float | None
+    """Average bytes per offset, None when nothing was read yet."""
+
+    @property
+    def length(self) -> int:
+        """Offsets that wait."""
+        return self.latest - self.start
+
+
+def backlogs(
+    starts: Mapping[SourcePartition, int], latest: Mapping[SourcePartition, int], sizes: Mapping[str, float]
+) -> list[Backlog]:
+    """The channels that have something to read.
+
+    Args:
+        starts: the first offset not covered, by channel.
+        latest: the end of each partition; channels the source did not tell of are left for the next plan.
+        sizes: average bytes per offset, by topic.
+
+    Raises:
+        LogTruncated: a partition ends before its token.
+    """
+    found = []
+    for partition, start in sorted(starts.items()):
+        end = latest.get(partition)
+        if end is None:
+            continue
+        if end < start:
+            raise LogTruncated(partition.topic, partition.partition, start - 1, end)
+        if end > start:
+            found.append(Backlog(partition, start, end, sizes.get(partition.topic)))
+    return found
+
+
+def ranges(waiting: Sequence[Backlog], most_bytes: int) -> list[Range]:
+    """What this cycle reads: all that waits, or as much of it as `most_bytes` allows, shared fairly among channels."""
+    bounded = [_first_look(each) for each in waiting]
+    left = float(most_bytes)
+    chosen = []
+    # Smallest first: what a short channel does not need of its share is the others'.
+    for index, each in enumerate(sorted(bounded, key=_bytes)):
+        share = left / (len(bounded) - index)
+        size = each.size or 1.0
+        length = each.length if _bytes(each) <= share else max(1, int(share / size))
+        chosen.append(Range(each.partition, each.start, each.start + length))
+        left -= length * size
+    return sorted(chosen, key=lambda each: each.partition)
+
+
+def spread(planned: Sequence[Range], sizes: Mapping[str, float], most_tasks: int) -> list[list[Range]]:
+    """The ranges spread over tasks of about equal bytes: one task for a small backlog, `most_tasks` for a large one."""
+    weights = {each: each.length * sizes.get(each.partition.topic, 1024.0) for each in planned}
+    total = sum(weights.values())
+    count = int(max(1, min(most_tasks, total // SMALL_TASK)))
+    pieces = [piece for each in planned for piece in _pieces(each, weights[each], total / count)]
+    tasks: list[list[Range]] = [[] for _ in range(count)]
+    loads = [0.0] * count
+    for piece, weight in sorted(pieces, key=lambda each: -each[1]):
+        lightest = loads.index(min(loads))
+        tasks[lightest].append(piece)
+        loads[lightest] += weight
+    return [sorted(task, key=lambda each: (each.partition, each.start)) for task in tasks if task]
+
+
+def _first_look(each: Backlog) -> Backlog:
+    if each.size is not None or each.length <= _UNKNOWN_SIZE:
+        return each
+    return Backlog(each.partition, each.start, each.start + _UNKNOWN_SIZE, None)
+
+
+def _bytes(each: Backlog) -> float:
+    return each.length * (each.size or 1.0)
+
+
+def _pieces(whole: Range, weight: float, fair: float) -> list[tuple[Range, float]]:
+    """A range as it is, or cut where it alone is more than a task's fair share."""
+    parts = 1 if weight < SPLIT else min(whole.length, max(1, round(weight / max(fair, SPLIT / 2))))
+    bounds = [whole.start + whole.length * part // parts for part in range(parts + 1)]
+    return [
+        (Range(whole.partition, start, end), weight * (end - start) / whole.length)
+        for start, end in zip(bounds, bounds[1:], strict=False)
+    ]

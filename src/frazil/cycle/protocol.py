@@ -1,0 +1,366 @@
+"""The cycle: plan → stage → commit. This is the page to read first.
+
+1. Discover topics and partitions; find or create their tables.
+2. Open tables (taking ownership, fixing where channels start) and recall the tokens.
+3. Plan ranges from the tokens to the latest positions; nothing new means no Spark job.
+4. Stage: one Spark job reads, converts, projects and writes Parquet files nobody sees yet.
+5. Evolve: while a table frazil created holds no row, new keys become columns and their ranges are staged again.
+6. Commit each table: data files, tokens and the list of reject files, in one swap.
+7. Rejects wait in the outbox that the tokens name.
+8. Acknowledge: publish the consumer group's offsets.
+
+The table is the only truth. Whatever fails, nothing is repaired: the tokens are read again and the next cycle plans
+from them. Staged files that were not committed are orphans nobody refers to.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import structlog
+
+from frazil import faults
+from frazil.config import ConnectorSettings
+from frazil.cycle.accounting import advances, consistent, error_of, first_reject, last_error, moved
+from frazil.cycle.job import StagingJob
+from frazil.cycle.opening import OpenTable, Opener, require_same_topics, starts_of
+from frazil.cycle.planning import backlogs, ranges, spread
+from frazil.cycle.report import CycleReport
+from frazil.errors import DataLoss, FrazilError, LogTruncated, StageFailed, Transient, stage_error
+from frazil.model import Range, Shape, SourcePartition, Staged, StageFailure, TableName, Task
+from frazil.sources.base import Source, TopicFacts
+from frazil.staging.storage import Storage
+from frazil.tables import rejects
+from frazil.tables.catalog import Catalog
+from frazil.tables.checks import Expectation
+from frazil.tables.commit import Committed, commit
+from frazil.tables.evolution import columns_for, merged
+
+_RECALL_EVERY = 30.0
+"""Seconds between two looks at the tables while nothing comes in."""
+
+_EVOLUTIONS = 8
+"""Times one cycle may add columns to a table before its records are given up on."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Ingestion:
+    """One connector's cycles, from one opener. Not thread-safe: one thread runs it."""
+
+    def __init__(self, settings: ConnectorSettings, catalog: Catalog, source: Source, job: StagingJob) -> None:
+        self._settings = settings
+        self._source = source
+        self._job = job
+        self._opener = Opener(settings, catalog, source)
+        self._sizes: dict[str, float] = {}
+        """Average bytes per offset, by topic."""
+
+        self._skipped: dict[SourcePartition, int] = {}
+        """Where channels go on whose records are gone, when `frazil.on.data.loss` is skip."""
+
+        self._shapes: dict[TableName, Shape] = {}
+        """What files are staged for in this cycle, by table."""
+
+        self._recalled = time.monotonic()
+        self._number = 0
+        self.tables: dict[TableName, OpenTable] = {}
+        self.latest: Mapping[SourcePartition, int] = {}
+        """The ends of the partitions at the last plan."""
+
+        self.dropped: Counter[str] = Counter()
+        """Values of keys that have no column, by `<table>.<key>`, since the start."""
+
+    def cycle(self) -> CycleReport:
+        """Run one cycle.
+
+        Raises:
+            Transient: the cycle is abandoned; after `recall`, the next one plans from the tokens.
+            Terminal: somebody has to change something.
+        """
+        self._number += 1
+        clock = _Clock()
+        facts = self.discover()  # 1, 2
+        planned = self._plan(facts)  # 3
+        clock.lap("plan")
+        faults.reach("after_plan")
+        if not planned:
+            self._recall_when_idle()
+            return CycleReport(self._number)
+        staged = self._stage(planned, facts)  # 4, 5
+        clock.lap("stage")
+        faults.reach("after_stage")
+        committed = self._commit(staged, facts)  # 6
+        clock.lap("commit")
+        faults.reach("after_swap")
+        faults.reach("before_acknowledge")
+        self._acknowledge(committed)  # 8
+        clock.lap("acknowledge")
+        report = self._report(staged, committed, clock)
+        if self._settings.errors_tolerance == "none" and (reject := first_reject(staged)):
+            raise error_of(reject)
+        return report
+
+    def discover(self) -> Mapping[str, TopicFacts]:
+        """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
+        facts = self._source.discover()
+        unknown = [each for each in facts.values() if not any(each.topic in table.topics for table in self.tables.values())]
+        by_table: dict[TableName, list[TopicFacts]] = {}
+        for each in unknown:
+            by_table.setdefault(self._opener.table_for(each.topic), []).append(each)
+        for name, topics in by_table.items():
+            if name in self.tables:
+                self._opener.add_topics(self.tables[name], topics)
+            else:
+                self.tables[name] = self._opener.open(name, topics)
+        return facts
+
+    def recall(self) -> None:
+        """Read all tokens anew: after any error, and now and then while idle."""
+        self._recalled = time.monotonic()
+        for table in self.tables.values():
+            self._opener.recall(table)
+
+    def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
+        """The first offset not covered, for every channel."""
+        found: dict[SourcePartition, int] = {}
+        for table in self.tables.values():
+            found.update(starts_of(table, facts))
+        return {partition: max(start, self._skipped.get(partition, start)) for partition, start in found.items()}
+
+    def _plan(self, facts: Mapping[str, TopicFacts]) -> list[Range]:
+        for table in self.tables.values():
+            require_same_topics(table.tokens, [facts[topic] for topic in table.topics & facts.keys()])
+        starts = self.starts(facts)
+        self.latest = self._source.latest(starts)
+        return ranges(backlogs(starts, self.latest, self._sizes), self._settings.cycle_max_bytes)
+
+    def _stage(self, planned: Sequence[Range], facts: Mapping[str, TopicFacts]) -> list[Staged]:
+        self._shapes.clear()
+        cores = self._job.cores
+        most = min(cores, self._settings.tasks_max or cores)
+        groups = [self._tasks(group) for group in spread(planned, self._sizes, most)]
+        staged = self._evolved(self._run(groups, planned))
+        self._learn_sizes(staged)
+        topics = {each.partition.topic for each in planned}
+        now = self._source.facts(topics)
+        for table in self.tables.values():
+            require_same_topics(table.tokens, [now[topic] for topic in table.topics & now.keys()])
+        return staged
+
+    def _tasks(self, group: Sequence[Range]) -> list[Task]:
+        """One task a topic: its ranges go to one table, through one consumer."""
+        by_topic: dict[str, list[Range]] = {}
+        for each in group:
+            by_topic.setdefault(each.partition.topic, []).append(each)
+        return [task for topic, found in by_topic.items() for task in self._split_repeated(topic, found)]
+
+    def _split_repeated(self, topic: str, found: Sequence[Range]) -> list[Task]:
+        """A consumer reads one range of a partition at a time: a second one of the same partition is its own task."""
+        rounds: list[list[Range]] = []
+        for each in found:
+            free = next((one for one in rounds if all(other.partition != each.partition for other in one)), None)
+            if free is None:
+                rounds.append([each])
+            else:
+                free.append(each)
+        return [self._task(topic, each) for each in rounds]
+
+    def _task(self, topic: str, planned: Sequence[Range]) -> Task:
+        opened = self._table_of(topic)
+        return Task(
+            connector=self._settings.key,
+            ranges=tuple(planned),
+            shape=self._shape(opened),
+            data_path=opened.table.new_data_path(f"{uuid.uuid4()}-{{}}.parquet"),
+            rejects_path=rejects.new_reject_path(opened.table),
+            reader=self._source.reader_config(),
+            key_converter=self._settings.key_converter,
+            tolerance=self._settings.errors_tolerance,
+        )
+
+    def _shape(self, opened: OpenTable) -> Shape:
+        name = opened.table.name
+        if name not in self._shapes:
+            self._shapes[name] = opened.table.shape()
+        return self._shapes[name]
+
+    def _run(self, groups: Sequence[Sequence[Task]], planned: Sequence[Range]) -> list[Staged]:
+        staged = self._job.run(groups, self._description(planned))
+        failure = next((task.failure for task in staged if task.failure), None)
+        if failure is not None:
+            _discard(staged)
+            raise self._failed(failure, planned)
+        return staged
+
+    def _evolved(self, staged: Sequence[Staged]) -> list[Staged]:
+        """Step 5: give tables their columns, and stage again what saw new keys."""
+        done = list(staged)
+        for _ in range(_EVOLUTIONS):
+            drifted = [task for task in done if task.drift]
+            if not drifted:
+                return done
+            for name in sorted({task.shape.table for task in drifted}):
+                drift = merged(task.drift for task in drifted if task.shape.table == name)
+                columns = columns_for(drift)
+                self.tables[name].table.add_columns(columns)
+                self._shapes.pop(name, None)
+                _log.info("gave a new table its columns", table=str(name), columns={key: str(kind) for key, kind in columns.items()})
+            planned = [Range(each.partition, each.start, each.covered) for task in drifted for each in task.ranges]
+            groups = [[self._task(task.ranges[0].partition.topic, _again(task))] for task in drifted]
+            done = [task for task in done if not task.drift] + self._run(groups, planned)
+        raise StageFailed("the first records of a table", f"{_EVOLUTIONS} rounds of new columns were not enough")
+
+    def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
+        """Step 6: one swap a table, one table after the other. A table that cannot commit does not stop the others."""
+        committed: dict[TableName, Committed] = {}
+        problems: list[FrazilError] = []
+        kept = consistent(staged)
+        _discard([task for task in staged if task not in kept])
+        for name, opened in self.tables.items():
+            mine = [task for task in kept if task.shape.table == name]
+            if not mine:
+                continue
+            try:
+                committed[name] = self._commit_table(opened, mine, facts)
+            except FrazilError as error:
+                problems.append(error)
+        if problems:
+            raise min(problems, key=lambda error: isinstance(error, Transient))
+        return committed
+
+    def _commit_table(self, opened: OpenTable, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> Committed:
+        table, number = opened.table, str(uuid.uuid4())
+        tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
+        reject_files = [task.rejects.path for task in staged if task.rejects and self._settings.errors_tolerance == "all"]
+        if reject_files:
+            tokens = replace(tokens, rejects=rejects.write_list(table, number, reject_files, tokens.rejects).path)
+        if reject := first_reject(staged):
+            tokens = replace(tokens, last_error=last_error(reject))
+        tokens = replace(tokens, commit=number, owner=self._opener.owner, epoch=opened.epoch)
+        files = [file for task in staged for file in task.files]
+        expected = Expectation(
+            connector=self._settings.key,
+            owner=self._opener.owner,
+            epoch=opened.epoch,
+            commit=opened.tokens.commit,
+            shapes=tuple({task.shape for task in staged if task.files}),
+            uuid=opened.uuid,
+        )
+        done = commit(table, files, tokens, expected)
+        opened.tokens = done.tokens
+        self._account(name=table.name, staged=staged)
+        table.expire(self._settings.snapshots_min_age_ms)
+        return done
+
+    def _account(self, name: TableName, staged: Sequence[Staged]) -> None:
+        for task in staged:
+            for key, count in task.dropped.items():
+                known = f"{name}.{key}"
+                if known not in self.dropped:
+                    _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=key)
+                self.dropped[known] += count
+            if task.rejects and self._settings.errors_log_enable:
+                _log.error("records were rejected", table=str(name), reasons=dict(task.rejects.reasons), file=task.rejects.path)
+
+    def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
+        """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop."""
+        positions = {
+            SourcePartition(topic, number): int(channel.token) + 1
+            for name in committed
+            for topic, tokens in self.tables[name].tokens.topics.items()
+            if topic in self.tables[name].topics
+            for number, channel in enumerate(tokens.channels)
+            if channel.token is not None
+        }
+        try:
+            self._source.publish(positions)
+        except FrazilError as error:
+            _log.warning("the consumer group's offsets were not published", cause=error.message)
+
+    def _report(self, staged: Sequence[Staged], committed: Mapping[TableName, Committed], clock: _Clock) -> CycleReport:
+        read = [each for task in staged for each in task.ranges]
+        newest = max(done.time for done in committed.values())
+        covered = {partition: advance.covered for partition, advance in advances(staged).items()}
+        return CycleReport(
+            number=self._number,
+            records=sum(each.parsed for each in read),
+            rows=sum(each.inserted for each in read),
+            errors=sum(each.errors for each in read),
+            bytes=sum(each.bytes for each in read),
+            files=sum(len(task.files) for task in staged),
+            snapshots={name: done.snapshot for name, done in committed.items()},
+            lag_records=sum(self.latest[partition] - end for partition, end in covered.items()),
+            latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),
+            seconds=clock.seconds,
+            task_seconds=_slowest(staged),
+        )
+
+    def _recall_when_idle(self) -> None:
+        if time.monotonic() - self._recalled > _RECALL_EVERY:
+            self.recall()
+
+    def _failed(self, failure: StageFailure, planned: Sequence[Range]) -> FrazilError:
+        if failure.error != DataLoss.code or failure.partition is None:
+            return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
+        partition = failure.partition
+        start = min(each.start for each in planned if each.partition == partition)
+        earliest = self._source.earliest([partition])[partition]
+        if earliest <= start:
+            return LogTruncated(partition.topic, partition.partition, start - 1, self._source.latest([partition])[partition])
+        if self._settings.on_data_loss == "fail":
+            return DataLoss(partition.topic, partition.partition, start, earliest - 1)
+        self._skipped[partition] = earliest
+        _log.error("records are lost: retention deleted them", partition=str(partition), first=start, last=earliest - 1)
+        return StageFailed(str(partition), f"the records {start} to {earliest - 1} are gone and are skipped")
+
+    def _learn_sizes(self, staged: Sequence[Staged]) -> None:
+        for topic in {each.partition.topic for task in staged for each in task.ranges}:
+            read = [each for task in staged for each in task.ranges if each.partition.topic == topic]
+            length = sum(each.covered - each.start for each in read)
+            if length:
+                self._sizes[topic] = max(1.0, sum(each.bytes for each in read) / length)
+
+    def _table_of(self, topic: str) -> OpenTable:
+        return next(opened for opened in self.tables.values() if topic in opened.topics)
+
+    def _description(self, planned: Sequence[Range]) -> str:
+        size = sum(each.length * self._sizes.get(each.partition.topic, 0.0) for each in planned)
+        shown = ", ".join(f"{each.partition} [{each.start}, {each.end})" for each in planned[:4])
+        more = f" and {len(planned) - 4} more" if len(planned) > 4 else ""  # noqa: PLR2004 (as many as were shown)
+        return f"{self._settings.name}: cycle {self._number}, {shown}{more}, about {size / 1e6:.1f} MB"
+
+
+class _Clock:
+    """Wall time of a cycle's phases."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """Everything since the last lap was `phase`."""
+        now = time.perf_counter()
+        self.seconds[phase] = now - self._last
+        self._last = now
+
+
+def _again(task: Staged) -> list[Range]:
+    return [Range(each.partition, each.start, each.covered) for each in task.ranges]
+
+
+def _slowest(staged: Sequence[Staged]) -> dict[str, float]:
+    """Where the time of the slowest task went."""
+    slowest = max(staged, key=lambda task: sum(task.seconds.values()))
+    return dict(slowest.seconds)
+
+
+def _discard(staged: Sequence[Staged]) -> None:
+    """Delete files of a stage that no commit was tried with."""
+    for task in staged:
+        for file in task.files:
+            Storage().delete(file.path)
