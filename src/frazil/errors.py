@@ -64,6 +64,11 @@ class InvalidConfiguration(Terminal):
         self.subject = subject
         self.problems = tuple(problems)
 
+    @classmethod
+    def single(cls, subject: str, key: str, text: str) -> InvalidConfiguration:
+        """One problem alone."""
+        return cls(subject, [Problem(key, text)])
+
 
 class SparkConnectRefused(Terminal):
     """The session is a Spark Connect session, which has no JVM in reach."""
@@ -72,8 +77,8 @@ class SparkConnectRefused(Terminal):
 
     def __init__(self) -> None:
         super().__init__(
-            "this Spark session is a Spark Connect session, which has no JVM handle, and frazil commits through the JVM. "
-            "Pass a classic session (SparkSession.builder.master(...)) instead."
+            "this Spark session is a Spark Connect session, which has no JVM handle, and frazil commits through the "
+            "JVM. Pass a classic session (SparkSession.builder.master(...)) instead."
         )
 
 
@@ -168,8 +173,8 @@ class Fenced(Terminal):
     def __init__(self, connector: str, table: str, ours: int, theirs: int, rival: str) -> None:
         super().__init__(
             f"another process opened the connector {connector} on the table {table} after this one (owner epoch "
-            f"{theirs}, owner {rival}; ours was {ours}), so this one stops for good. Nothing is lost or doubled. Run one "
-            "of the two, or give them different names."
+            f"{theirs}, owner {rival}; ours was {ours}), so this one stops for good. Nothing is lost or doubled. Run "
+            "one of the two, or give them different names."
         )
         self.rival = rival
 
@@ -235,7 +240,8 @@ class BrokerRefused(Terminal):
 
     def __init__(self, brokers: str, action: str, cause: str) -> None:
         super().__init__(
-            f"the broker at {brokers} refused to {action}: {cause}. Check the topic names, credentials and access rights."
+            f"the broker at {brokers} refused to {action}: {cause}. Check the topic names, credentials and access "
+            "rights."
         )
 
 
@@ -247,7 +253,8 @@ class NoStartingOffset(Terminal):
     def __init__(self, group: str, topic: str, partition: int) -> None:
         super().__init__(
             f"{topic}-{partition} has no offset token and the consumer group {group} has no offset for it, and "
-            "auto.offset.reset=none forbids choosing one. Set consumer.override.auto.offset.reset to earliest or latest."
+            "auto.offset.reset=none forbids choosing one. Set consumer.override.auto.offset.reset to earliest or "
+            "latest."
         )
 
 
@@ -296,8 +303,8 @@ class TopicMissing(Terminal):
 
     def __init__(self, topics: Sequence[str], brokers: str) -> None:
         super().__init__(
-            f"the topic{'s' if len(topics) != 1 else ''} {', '.join(topics)} did not appear on the broker at {brokers}. "
-            "Create it, or correct `topics`."
+            f"the topic{'s' if len(topics) != 1 else ''} {', '.join(topics)} did not appear on the broker at "
+            f"{brokers}. Create it, or correct `topics`."
         )
 
 

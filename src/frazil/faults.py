@@ -18,7 +18,7 @@ _handler: Callable[[Point], None] | None = None
 
 def install(handler: Callable[[Point], None] | None) -> None:
     """Call `handler` at every fault point from now on; `None` removes it."""
-    global _handler  # noqa: PLW0603 (one process has one handler)
+    global _handler
     _handler = handler
 
 

@@ -272,7 +272,9 @@ class Staged:
 class StageFailure:
     """Why a task could not stage its ranges."""
 
-    error: Literal["data_loss", "broker_refused", "broker_unavailable", "storage_not_supported", "stage_failed"]
+    error: str
+    """The code of the error it is, as in `frazil.errors`."""
+
     message: str
     partition: SourcePartition | None = None
 

@@ -42,9 +42,9 @@ def pointer(keys: Iterable[str]) -> str:
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def wildcard_path(keys: Iterable[str]) -> str:
-    """A JSON path below the given keys, as text; the key `*` stands for all elements of a list."""
-    steps = ("[*]" if key == "*" else '."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"' for key in keys)
+def wildcard_path(keys: Iterable[str | None]) -> str:
+    """A JSON path below the given keys, as text; None stands for all elements of a list."""
+    steps = ("[*]" if key is None else '."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"' for key in keys)
     return "$" + "".join(steps)
 
 

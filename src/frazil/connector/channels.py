@@ -31,7 +31,8 @@ def channels_of(
         tokens: what the table says.
         latest: the ends of the partitions, as far as they are known.
         state: the connector's state.
-        source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while there are any.
+        source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while
+            there are any.
     """
     channels = {
         SourcePartition(topic, number): channel

@@ -79,7 +79,8 @@ class Connector:
         self._ingestion: Ingestion | None = None
         self._listeners: list[Callable[[CycleReport], None]] = []
         self._cycles = 0
-        self._goal: Mapping[SourcePartition, int] | None = None
+        self._until_caught_up = False
+        self._state_listeners: list[Callable[[State], None]] = []
 
     @classmethod
     def from_properties(
@@ -120,10 +121,19 @@ class Connector:
         """Call `listener` with the report of every cycle, in the connector's thread."""
         self._listeners.append(listener)
 
-    def start(self) -> None:
-        """Start ingesting, in a thread of its own. A stopped or failed connector may be started again."""
+    def on_state(self, listener: Callable[[State], None]) -> None:
+        """Call `listener` with every state the connector enters."""
+        self._state_listeners.append(listener)
+
+    def start(self, *, until_caught_up: bool = False) -> None:
+        """Start ingesting, in a thread of its own. A stopped or failed connector may be started again.
+
+        Args:
+            until_caught_up: stop by itself once everything that is in the topics at its start is in the tables.
+        """
         if self._thread is not None and self._thread.is_alive():
             return
+        self._until_caught_up = until_caught_up
         self._stopping.clear()
         self._error = None
         self._enter(State.OPENING)
@@ -183,7 +193,15 @@ class Connector:
             return []
         found = []
         for opened in ingestion.tables.values():
-            found += channels_of(self.settings.key, str(opened.table.name), opened.table.name.name, opened.tokens, ingestion.latest, self._state, source)
+            found += channels_of(
+                self.settings.key,
+                str(opened.table.name),
+                opened.table.name.name,
+                opened.tokens,
+                ingestion.latest,
+                self._state,
+                source,
+            )
         return found
 
     def staged(self) -> tuple[int, int]:
@@ -195,6 +213,7 @@ class Connector:
         while not self._stopping.is_set():
             try:
                 self._ingest(backoff)
+                break
             except Fenced as error:
                 self._end(State.FENCED, error)
                 return
@@ -214,6 +233,8 @@ class Connector:
         ingestion = self._ingestion or self._open()
         if self._state == State.RETRYING:
             ingestion.recall()
+        self._enter(State.RUNNING)
+        goal = ingestion.goal() if self._until_caught_up else None
         while not self._stopping.is_set():
             if self._paused.is_set():
                 self._enter(State.PAUSED)
@@ -224,19 +245,29 @@ class Connector:
             backoff.reset()
             self._error = self._next_attempt = None
             self._finish(report)
+            if goal is not None and self._covers(goal):
+                return
             self._sleep(began + self.settings.commit_interval_ms / 1000 - time.monotonic(), idle=report.idle)
 
     def _open(self) -> Ingestion:
         settings = self.settings
+        threading.Thread(target=inheritable_thread_target(self._spark)(self._job.warm_up), daemon=True).start()
         name = choose_catalog(self._spark, settings.catalog, settings.database, settings.spark)
         java = iceberg_catalog(self._spark, name, Path(settings.home))
         catalog = Catalog(java, self._spark.sparkContext._gateway, name)  # noqa: SLF001 (pyspark has no public way to its gateway)
         if self._source is None:
             self._source = KafkaSource(
-                settings.consumer, settings.group_id, settings.topics, settings.topics_regex, settings.auto_offset_reset, settings.isolation_level
+                settings.consumer,
+                settings.group_id,
+                settings.topics,
+                settings.topics_regex,
+                settings.auto_offset_reset,
+                settings.isolation_level,
             )
         ingestion = Ingestion(settings, catalog, self._source, self._job)
-        ingestion.discover()
+        found = ingestion.discover()
+        if self._until_caught_up:
+            require_topics(settings, found)
         self._ingestion = ingestion
         return ingestion
 
@@ -250,21 +281,30 @@ class Connector:
         self._error = error
         self._next_attempt = time.time() + delay
         self._enter(State.RETRYING)
-        _log.warning("the cycle is abandoned and tried again", connector=self.settings.name, cause=str(error), seconds=round(delay, 1))
+        _log.warning(
+            "the cycle is abandoned and tried again",
+            connector=self.settings.name,
+            cause=str(error),
+            seconds=round(delay, 1),
+        )
         self._stopping.wait(delay)
 
     def _finish(self, report: CycleReport) -> None:
         for listener in self._listeners:
             listener(report)
+        self._enter(State.RUNNING)
         with self._changed:
             self._cycles += 1
-            self._state = State.RUNNING
             self._changed.notify_all()
 
     def _enter(self, state: State) -> None:
         with self._changed:
+            changed = state != self._state
             self._state = state
             self._changed.notify_all()
+        if changed:
+            for listener in self._state_listeners:
+                listener(state)
 
     def _end(self, state: State, error: FrazilError | None) -> None:
         self._error = error
@@ -289,7 +329,9 @@ class Connector:
         if ingestion is None:
             return False
         tokens = [opened.tokens for opened in ingestion.tables.values()]
-        return all(any(_covered(found.channel(partition).token, end) for found in tokens) for partition, end in goal.items())
+        return all(
+            any(_covered(found.channel(partition).token, end) for found in tokens) for partition, end in goal.items()
+        )
 
     def _wait(self, condition: Callable[[], bool], deadline: float | None) -> bool:
         """Wait, holding the lock, until `condition` or the deadline.
@@ -316,8 +358,8 @@ class _Unexpected(Terminal):
 
     def __init__(self, error: Exception) -> None:
         super().__init__(
-            f"an error nobody foresaw ended the connector: {type(error).__name__}: {error}. Nothing uncommitted is in the "
-            "tables; start it again, and please report the traceback in the log."
+            f"an error nobody foresaw ended the connector: {type(error).__name__}: {error}. Nothing uncommitted is in "
+            "the tables; start it again, and please report the traceback in the log."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from frazil.cycle.protocol import CycleReport, Ingestion
+from frazil.cycle.protocol import Ingestion
+from frazil.cycle.report import CycleReport
 
 __all__ = ["CycleReport", "Ingestion"]

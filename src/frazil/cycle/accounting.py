@@ -16,6 +16,9 @@ from frazil.tables.tokens import Channel, Tokens
 class Advance:
     """How far one channel came in a cycle."""
 
+    start: int
+    """The first offset the cycle read."""
+
     covered: int
     """The first offset not covered."""
 
@@ -36,9 +39,15 @@ def consistent(staged: Iterable[Staged]) -> list[Staged]:
     read again in its turn, or its rows would come twice.
     """
     kept = list(staged)
+    # Where the cycle began reading: once the task with a partition's first piece is left out, so are the later pieces.
+    first = {partition: advance.start for partition, advance in advances(kept).items()}
     while True:
         progress = advances(kept)
-        behind = [task for task in kept if any(each.start > progress[each.partition].covered for each in task.ranges)]
+        reached = {
+            partition: advance.covered if advance.start == first[partition] else first[partition]
+            for partition, advance in progress.items()
+        }
+        behind = [task for task in kept if any(each.start > reached[each.partition] for each in task.ranges)]
         if not behind:
             return kept
         kept = [task for task in kept if task not in behind]
@@ -99,7 +108,7 @@ def _place(reject: Reject) -> dict[str, Any]:
 
 def _joined(pieces: Sequence[StagedRange]) -> Advance:
     covered = pieces[0].start
-    total = Advance(covered, 0, 0, 0, 0, 0, None)
+    total = Advance(covered, covered, 0, 0, 0, 0, 0, None)
     for piece in pieces:
         if piece.start != covered:
             break

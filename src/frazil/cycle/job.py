@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from frazil.errors import CycleCancelled, StageFailed
 from frazil.model import Staged, Task
-from frazil.staging.task import stage_all
+from frazil.staging.task import stage_all, stage_nothing
 
 
 class StagingJob:
@@ -38,6 +38,11 @@ class StagingJob:
         """How many tasks the session runs at once."""
         return int(self._context.defaultParallelism)
 
+    def warm_up(self) -> None:
+        """Start the Python workers and have them import what staging needs, before the first records ask for it."""
+        self._context.setJobGroup(self.group, "start the Python workers")
+        self._context.parallelize(range(self.cores), self.cores).mapPartitions(stage_nothing).collect()
+
     def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
         """Stage the tasks, each group in one Spark task.
 
@@ -47,7 +52,7 @@ class StagingJob:
         """
         self._context.setJobGroup(self.group, description, interruptOnCancel=True)
         try:
-            return (
+            staged: list[Staged] = (
                 self._context.parallelize(groups, len(groups))
                 .mapPartitions(_counting(stage_all, self.records, self.bytes))
                 .collect()
@@ -57,6 +62,7 @@ class StagingJob:
             if "cancelled" in text:
                 raise CycleCancelled(self.group) from error
             raise StageFailed("the cycle's tasks", text.splitlines()[0]) from error
+        return staged
 
     def cancel(self) -> None:
         """Abandon the running cycle; may be called from any thread."""

@@ -145,4 +145,3 @@ def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:
             raise TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
         if known.id and facts.id and known.id != facts.id:
             raise TopicReplaced(facts.topic, "topic id", known.id, facts.id)
-

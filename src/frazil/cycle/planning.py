@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from frazil.errors import LogTruncated
@@ -84,11 +85,13 @@ def spread(planned: Sequence[Range], sizes: Mapping[str, float], most_tasks: int
     weights = {each: each.length * sizes.get(each.partition.topic, 1024.0) for each in planned}
     total = sum(weights.values())
     count = int(max(1, min(most_tasks, total // SMALL_TASK)))
-    pieces = [piece for each in planned for piece in _pieces(each, weights[each], total / count)]
+    pieces = [piece for each in planned for piece in _pieces(each, weights[each], total / count, count)]
     tasks: list[list[Range]] = [[] for _ in range(count)]
     loads = [0.0] * count
     for piece, weight in sorted(pieces, key=lambda each: -each[1]):
-        lightest = loads.index(min(loads))
+        # A reader follows one range of a partition: two pieces of one partition never meet in a task.
+        free = [number for number, task in enumerate(tasks) if all(piece.partition != each.partition for each in task)]
+        lightest = min(free, key=loads.__getitem__)
         tasks[lightest].append(piece)
         loads[lightest] += weight
     return [sorted(task, key=lambda each: (each.partition, each.start)) for task in tasks if task]
@@ -104,11 +107,10 @@ def _bytes(each: Backlog) -> float:
     return each.length * (each.size or 1.0)
 
 
-def _pieces(whole: Range, weight: float, fair: float) -> list[tuple[Range, float]]:
+def _pieces(whole: Range, weight: float, fair: float, most: int) -> list[tuple[Range, float]]:
     """A range as it is, or cut where it alone is more than a task's fair share."""
-    parts = 1 if weight < SPLIT else min(whole.length, max(1, round(weight / max(fair, SPLIT / 2))))
+    parts = 1 if weight < SPLIT else min(whole.length, most, max(1, round(weight / max(fair, SPLIT / 2))))
     bounds = [whole.start + whole.length * part // parts for part in range(parts + 1)]
     return [
-        (Range(whole.partition, start, end), weight * (end - start) / whole.length)
-        for start, end in zip(bounds, bounds[1:], strict=False)
+        (Range(whole.partition, start, end), weight * (end - start) / whole.length) for start, end in pairwise(bounds)
     ]

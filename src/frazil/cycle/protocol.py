@@ -27,7 +27,7 @@ from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import advances, consistent, error_of, first_reject, last_error, moved
 from frazil.cycle.job import StagingJob
-from frazil.cycle.opening import OpenTable, Opener, require_same_topics, starts_of
+from frazil.cycle.opening import Opener, OpenTable, require_same_topics, starts_of
 from frazil.cycle.planning import backlogs, ranges, spread
 from frazil.cycle.report import CycleReport
 from frazil.errors import DataLoss, FrazilError, LogTruncated, StageFailed, Transient, stage_error
@@ -91,7 +91,7 @@ class Ingestion:
         if not planned:
             self._recall_when_idle()
             return CycleReport(self._number)
-        staged = self._stage(planned, facts)  # 4, 5
+        staged = self._stage(planned)  # 4, 5
         clock.lap("stage")
         faults.reach("after_stage")
         committed = self._commit(staged, facts)  # 6
@@ -108,7 +108,9 @@ class Ingestion:
     def discover(self) -> Mapping[str, TopicFacts]:
         """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
         facts = self._source.discover()
-        unknown = [each for each in facts.values() if not any(each.topic in table.topics for table in self.tables.values())]
+        unknown = [
+            each for each in facts.values() if not any(each.topic in table.topics for table in self.tables.values())
+        ]
         by_table: dict[TableName, list[TopicFacts]] = {}
         for each in unknown:
             by_table.setdefault(self._opener.table_for(each.topic), []).append(each)
@@ -118,6 +120,10 @@ class Ingestion:
             else:
                 self.tables[name] = self._opener.open(name, topics)
         return facts
+
+    def goal(self) -> Mapping[SourcePartition, int]:
+        """The ends of all channels' partitions now: what there is to catch up with."""
+        return self._source.latest(self.starts(self.discover()))
 
     def recall(self) -> None:
         """Read all tokens anew: after any error, and now and then while idle."""
@@ -139,7 +145,7 @@ class Ingestion:
         self.latest = self._source.latest(starts)
         return ranges(backlogs(starts, self.latest, self._sizes), self._settings.cycle_max_bytes)
 
-    def _stage(self, planned: Sequence[Range], facts: Mapping[str, TopicFacts]) -> list[Staged]:
+    def _stage(self, planned: Sequence[Range]) -> list[Staged]:
         self._shapes.clear()
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
@@ -209,7 +215,11 @@ class Ingestion:
                 columns = columns_for(drift)
                 self.tables[name].table.add_columns(columns)
                 self._shapes.pop(name, None)
-                _log.info("gave a new table its columns", table=str(name), columns={key: str(kind) for key, kind in columns.items()})
+                _log.info(
+                    "gave a new table its columns",
+                    table=str(name),
+                    columns={key: str(kind) for key, kind in columns.items()},
+                )
             planned = [Range(each.partition, each.start, each.covered) for task in drifted for each in task.ranges]
             groups = [[self._task(task.ranges[0].partition.topic, _again(task))] for task in drifted]
             done = [task for task in done if not task.drift] + self._run(groups, planned)
@@ -236,7 +246,9 @@ class Ingestion:
     def _commit_table(self, opened: OpenTable, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> Committed:
         table, number = opened.table, str(uuid.uuid4())
         tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
-        reject_files = [task.rejects.path for task in staged if task.rejects and self._settings.errors_tolerance == "all"]
+        reject_files = [
+            task.rejects.path for task in staged if task.rejects and self._settings.errors_tolerance == "all"
+        ]
         if reject_files:
             tokens = replace(tokens, rejects=rejects.write_list(table, number, reject_files, tokens.rejects).path)
         if reject := first_reject(staged):
@@ -265,7 +277,9 @@ class Ingestion:
                     _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=key)
                 self.dropped[known] += count
             if task.rejects and self._settings.errors_log_enable:
-                _log.error("records were rejected", table=str(name), reasons=dict(task.rejects.reasons), file=task.rejects.path)
+                _log.error(
+                    "records were rejected", table=str(name), reasons=dict(task.rejects.reasons), file=task.rejects.path
+                )
 
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
         """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop."""
@@ -296,6 +310,7 @@ class Ingestion:
             snapshots={name: done.snapshot for name, done in committed.items()},
             lag_records=sum(self.latest[partition] - end for partition, end in covered.items()),
             latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),
+            newest=max((each.newest / 1000 for each in read if each.newest is not None), default=None),
             seconds=clock.seconds,
             task_seconds=_slowest(staged),
         )
@@ -311,7 +326,9 @@ class Ingestion:
         start = min(each.start for each in planned if each.partition == partition)
         earliest = self._source.earliest([partition])[partition]
         if earliest <= start:
-            return LogTruncated(partition.topic, partition.partition, start - 1, self._source.latest([partition])[partition])
+            return LogTruncated(
+                partition.topic, partition.partition, start - 1, self._source.latest([partition])[partition]
+            )
         if self._settings.on_data_loss == "fail":
             return DataLoss(partition.topic, partition.partition, start, earliest - 1)
         self._skipped[partition] = earliest
@@ -331,7 +348,7 @@ class Ingestion:
     def _description(self, planned: Sequence[Range]) -> str:
         size = sum(each.length * self._sizes.get(each.partition.topic, 0.0) for each in planned)
         shown = ", ".join(f"{each.partition} [{each.start}, {each.end})" for each in planned[:4])
-        more = f" and {len(planned) - 4} more" if len(planned) > 4 else ""  # noqa: PLR2004 (as many as were shown)
+        more = f" and {len(planned) - 4} more" if len(planned) > 4 else ""
         return f"{self._settings.name}: cycle {self._number}, {shown}{more}, about {size / 1e6:.1f} MB"
 
 

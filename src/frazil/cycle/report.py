@@ -37,6 +37,9 @@ class CycleReport:
     latencies: tuple[float, ...] = ()
     """Seconds from a record's timestamp to its snapshot, for a sample of the records."""
 
+    newest: float | None = None
+    """When the newest record read was produced, in seconds since the epoch."""
+
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of the phases: `plan`, `stage`, `commit`, `acknowledge`."""
 

@@ -44,13 +44,16 @@ class DefaultPipe:
         """
         read = "from_json_strict" if strict else "from_json"
         depth = max((len(spellings.get(column.name, ())) for column in self.payload()), default=0)
-        parsed = "".join(f", {read}({VALUE}, {self._structure(level, spellings)}) AS {_level(level)}" for level in range(depth))
+        parsed = "".join(
+            f", {read}({VALUE}, {self._structure(level, spellings)}) AS {_level(level)}" for level in range(depth)
+        )
         columns = ", ".join(f"{self._expression(column, spellings)} AS {ident(column.name)}" for column in self.columns)
         return f"SELECT {columns} FROM (SELECT *{parsed} FROM {source})"
 
     def _value(self, column: Column, spellings: Spellings) -> str:
         casts = [
-            cast(f"{_level(level)}.{ident(key)}", column.type) for level, key in enumerate(spellings.get(column.name, ()))
+            cast(f"{_level(level)}.{ident(key)}", column.type)
+            for level, key in enumerate(spellings.get(column.name, ()))
         ]
         if not casts:
             return f"CAST(NULL AS {sql_type(column.type)})"
@@ -60,11 +63,13 @@ class DefaultPipe:
         if not is_metadata(column):
             return self._value(column, spellings)
         fields = column.type.fields if isinstance(column.type, StructType) else ()
-        packed = ", ".join(f"{ident(field.name)} := CAST({ident(field.name)} AS {sql_type(field.type)})" for field in fields)
+        packed = ", ".join(
+            f"{ident(field.name)} := CAST({ident(field.name)} AS {sql_type(field.type)})" for field in fields
+        )
         return f"struct_pack({packed})"
 
     def _structure(self, level: int, spellings: Spellings) -> str:
-        """What the given level reads: from_json refuses keys that differ only by case, so each spelling has its level."""
+        """What a level reads: from_json refuses keys that differ only by case, so each spelling has a level."""
         read = {
             keys[level]: json_structure(column.type)
             for column in self.payload()

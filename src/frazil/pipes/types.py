@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Sequence
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
@@ -25,9 +27,26 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TEXT_FORMS = {
     "date": _DAY,
     "timestamp": _DAY + _TIME,
-    "timestamptz": _DAY + _TIME + r"(Z|[+-][0-9]{2}:[0-9]{2})?",
+    "timestamptz": _DAY + _TIME + r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?",
 }
 """Regular expressions of the texts that are cast to dates and times: ISO 8601; text without a zone is UTC."""
+
+
+def check_text_form(name: str, text: str) -> None:
+    """Refuse what a column of a date or time type cannot take from a text.
+
+    Raises:
+        ValueError: the text is not in the type's form, or no moment of the years 1 to 9999 (UTC); the message says why.
+    """
+    if not re.fullmatch(TEXT_FORMS[name], text):
+        raise ValueError(f"no ISO 8601 {name}")
+    moment = dt.datetime.fromisoformat(text)
+    try:
+        # A zone may carry the moment into a year before 1 or after 9999.
+        moment.astimezone(dt.UTC) if moment.tzinfo else moment
+    except OverflowError as error:
+        raise ValueError(f"no {name}: year is out of range") from error
+
 
 def unsupported(kind: IcebergType) -> str | None:
     """The first type within `kind` that records cannot be projected to, if there is one."""
@@ -89,7 +108,9 @@ def _field_id(number: int, kind: IcebergType) -> str:
         case ListType(element_id=element_id, element=element):
             return f"{{__duckdb_field_id: {number}, element: {_field_id(element_id, element)}}}"
         case MapType(key_id=key_id, key=key, value_id=value_id, value=value):
-            return f"{{__duckdb_field_id: {number}, key: {_field_id(key_id, key)}, value: {_field_id(value_id, value)}}}"
+            return (
+                f"{{__duckdb_field_id: {number}, key: {_field_id(key_id, key)}, value: {_field_id(value_id, value)}}}"
+            )
         case StructType(fields=fields):
             return f"{{__duckdb_field_id: {number}, {field_ids(fields)[1:-1]}}}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Literal
 
+import msgspec
 import orjson
 import pyarrow as pa
 
@@ -42,5 +43,5 @@ def _json_text(cell: str) -> str | None:
     parsed = orjson.loads(cell)
     if parsed is None or isinstance(parsed, str):
         return parsed
-    # A number keeps its own digits: parsing would round those a double cannot hold.
-    return cell.strip() if isinstance(parsed, int | float) else orjson.dumps(parsed).decode()
+    # Numbers keep their own digits: parsing would round those a double cannot hold.
+    return msgspec.json.format(cell, indent=-1).strip()

@@ -68,7 +68,9 @@ def _headers(column: pa.MapArray) -> pa.MapArray:
     if column.null_count == len(column):
         return pa.nulls(len(column), _HEADERS)
     texts = [
-        None if not cell else [(name, None if value is None else value.decode("utf-8", "replace")) for name, value in dict(cell).items()]
+        None
+        if not cell
+        else [(name, None if value is None else value.decode("utf-8", "replace")) for name, value in dict(cell).items()]
         for cell in column.to_pylist()
     ]
     return pa.array(texts, _HEADERS)

@@ -43,7 +43,7 @@ class Source(Protocol):
         """Where a channel that never had a token begins (design section 3, step 2)."""
 
     def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
-        """When the first record at or after each start was produced, in ms since the epoch; those not found are absent."""
+        """When the first record at or after each start was produced, in ms since the epoch, where there is one."""
 
     def publish(self, positions: Mapping[SourcePartition, int]) -> None:
         """Tell lag tools that everything before each position is committed."""

@@ -12,7 +12,7 @@ import duckdb
 
 from frazil.model import Column, IcebergType, ListType, StructType
 from frazil.records.convert import VALUE
-from frazil.sql import literal, literals, wildcard_path
+from frazil.sql import literal, wildcard_path
 
 
 def rows_with_duplicates(
@@ -26,29 +26,29 @@ def rows_with_duplicates(
         row: its column of row numbers.
         columns: the columns, each with a spelling of its key.
     """
-    paths: list[tuple[str, ...]] = [()]
+    paths: list[tuple[str | None, ...]] = [()]
     for column, spelling in columns:
         paths.extend((spelling, *path) for path in _structs(column.type))
     found: set[int] = set()
     for path in paths:
         names = f"json_keys({VALUE}, {literal(wildcard_path(path))})"
-        listed = f"unnest({names})" if "*" in path else names
-        lists = connection.execute(f"SELECT DISTINCT names FROM (SELECT {listed} AS names FROM {chunk})").fetchall()  # noqa: S608
-        for (keys,) in lists:
-            if keys is None or len(keys) == len(set(keys)):
-                continue
-            wanted = f"{literals(keys)}::VARCHAR[]"
-            condition = f"list_contains({names}, {wanted})" if "*" in path else f"{names} = {wanted}"
-            rows = connection.execute(f"SELECT {row} FROM {chunk} WHERE {condition}").fetchall()  # noqa: S608
-            found.update(number for (number,) in rows)
+        listed = f"unnest({names})" if None in path else names
+        lists = connection.execute(f"SELECT DISTINCT names FROM (SELECT {listed} AS names FROM {chunk})").fetchall()
+        twice = [keys for (keys,) in lists if keys is not None and len(keys) != len(set(keys))]
+        if not twice:
+            continue
+        condition = f"list_has_any({names}, $twice)" if None in path else f"list_contains($twice, {names})"
+        # A bound value may hold what a literal may not: keys with NUL characters.
+        rows = connection.execute(f"SELECT {row} FROM {chunk} WHERE {condition}", {"twice": twice}).fetchall()
+        found.update(number for (number,) in rows)
     return found
 
 
-def _structs(kind: IcebergType, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Paths of the structs within a type."""
+def _structs(kind: IcebergType, path: tuple[str | None, ...] = ()) -> Iterator[tuple[str | None, ...]]:
+    """Paths of the structs within a type; None stands for all elements of a list."""
     if isinstance(kind, StructType):
         yield path
         for field in kind.fields:
             yield from _structs(field.type, (*path, field.name))
     elif isinstance(kind, ListType):
-        yield from _structs(kind.element, (*path, "*"))
+        yield from _structs(kind.element, (*path, None))

@@ -6,21 +6,21 @@ and times in one form. Its row is then written by the same statement as all othe
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any, Final
 
 from frazil.model import Column, IcebergType, ListType, Primitive, StructType
 from frazil.pipes.default import DefaultPipe
-from frazil.pipes.types import TEXT_FORMS
+from frazil.pipes.types import TEXT_FORMS, check_text_form
 from frazil.records.convert import Unfit
 from frazil.sql import is_usable_name
 
 DEEPEST: Final = 500
 """Levels of nesting a record may have."""
+
+_TOO_DEEP: Final = f"the value is nested deeper than {DEEPEST} levels"
 
 _RANGES: Final = {"int": 2**31, "long": 2**63}
 _SHOWN = 60
@@ -51,7 +51,7 @@ class Judge:
         self._pipe = pipe
         self._keeps_unknown = keeps_unknown
 
-    def judge(self, text: str | None) -> str | None | Unfit:
+    def judge(self, text: str | None) -> str | Unfit | None:
         """The record as text the fast statement reads exactly (None for a tombstone), or why it cannot become a row."""
         if text is None:
             return self._tombstone()
@@ -60,23 +60,22 @@ class Judge:
             if not isinstance(parsed, _Object):
                 raise _Misfit(f"the value is {_kind(parsed)}, not a JSON object")
             return self._record(parsed)
+        except RecursionError:
+            return Unfit(_TOO_DEEP)
         except _ColumnMisfit as misfit:
             return Unfit(str(misfit), misfit.column)
         except _Misfit as misfit:
             return Unfit(str(misfit))
 
-    def _tombstone(self) -> None | Unfit:
+    def _tombstone(self) -> Unfit | None:
         required = next((column.name for column in self._pipe.payload() if column.required), None)
         return Unfit("the record is a tombstone and the column must not be NULL", required) if required else None
 
     def _record(self, parsed: _Object) -> str:
         members: dict[str, str] = {}
-        for key, value in _unique(parsed):
+        for key, value in _unique(self._read(parsed)):
             column = self._pipe.column_for(key)
             if column is None:
-                if self._keeps_unknown and not is_usable_name(key):
-                    raise _ColumnMisfit(_short(key), "the key cannot name a column (empty, too long or with control characters)")
-                members[key] = _raw(value)
                 continue
             if column.name in members:
                 if value is None:
@@ -88,6 +87,18 @@ class Judge:
             if column.required and members.get(column.name, "null") == "null":
                 raise _ColumnMisfit(column.name, "the column must not be NULL and the record has no value for it")
         return "{" + ", ".join(f"{_string(key)}: {value}" for key, value in members.items()) + "}"
+
+    def _read(self, parsed: _Object) -> _Object:
+        """The members that go to a column: the others do not land, so how often they appear is no matter."""
+        if self._keeps_unknown:
+            unusable = next(
+                (key for key, _ in parsed if not is_usable_name(key) and not self._pipe.column_for(key)), None
+            )
+            if unusable is not None:
+                raise _ColumnMisfit(
+                    _short(unusable), "the key cannot name a column (empty, too long or with control characters)"
+                )
+        return _Object(member for member in parsed if self._pipe.column_for(member[0]))
 
 
 class _ColumnMisfit(Exception):
@@ -104,15 +115,13 @@ def _parse(text: str) -> Any:
         text.encode()
     except json.JSONDecodeError as error:
         raise _Misfit(f"the value is no JSON: {error.msg} at character {error.pos}") from error
-    except RecursionError as error:
-        raise _Misfit(f"the value is nested deeper than {DEEPEST} levels") from error
     _check_depth(parsed, 0)
     return parsed
 
 
 def _check_depth(value: Any, depth: int) -> None:
     if depth > DEEPEST:
-        raise _Misfit(f"the value is nested deeper than {DEEPEST} levels")
+        raise _Misfit(_TOO_DEEP)
     if isinstance(value, _Object):
         for _, member in value:
             _check_depth(member, depth + 1)
@@ -144,7 +153,7 @@ def _fit(kind: IcebergType, value: Any) -> str:
         return "null"
     match kind:
         case Primitive(name="variant"):
-            return _raw(value)
+            return _variant(value)
         case Primitive(name="boolean"):
             return _boolean(value)
         case Primitive(name="int" | "long" as name):
@@ -191,13 +200,47 @@ def _floating(name: str, value: Any) -> str:
 
 
 def _decimal(kind: Primitive, value: Any) -> str:
-    number = _exact(value, str(kind))
-    scaled = number.scaleb(kind.scale) if abs(number.adjusted()) < 1000 else number  # noqa: PLR2004 (far beyond any decimal)
-    if scaled != scaled.to_integral_value():
+    # Decimal's own arithmetic rounds to 28 digits: this context has room for all of the value's.
+    number = _exact(value, str(kind)).normalize(Context(prec=len(value), Emax=MAX_EMAX, Emin=MIN_EMIN))
+    _, digits, exponent = number.as_tuple()
+    if int(exponent) < -kind.scale:
         raise _Misfit(f"{_shown(value)} has more than {kind.scale} digits after the point")
-    if abs(scaled) >= 10**kind.precision or abs(number.adjusted()) >= 1000:  # noqa: PLR2004
+    if len(digits) + int(exponent) > kind.precision - kind.scale and number:
         raise _Misfit(f"{_shown(value)} is out of the range of {kind}")
     return f"{number:f}"
+
+
+def _variant(value: Any) -> str:
+    text = _raw(value)
+    wrong = next((number for number in _numbers(value) if not survives_in_variant(number)), None)
+    if wrong is not None:
+        raise _Misfit(f"the number {_shown(wrong)} is more than a VARIANT keeps exactly")
+    return text
+
+
+def survives_in_variant(number: str) -> bool:
+    """Whether a JSON number keeps its value in a VARIANT, where whole numbers are BIGINT and others DOUBLE."""
+    if number.lstrip("-").isdigit():
+        return -_RANGES["long"] <= Decimal(number) < _RANGES["long"]
+    try:
+        exact = Decimal(number)
+    except InvalidOperation:
+        return False
+    return exact.is_finite() and exact == Decimal(repr(float(number)))
+
+
+def _numbers(value: Any) -> list[_Number]:
+    found: list[_Number] = []
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case _Number() as number:
+                found.append(number)
+            case _Object() as members:
+                waiting.extend(member for _, member in members)
+            case list() as items:
+                waiting.extend(items)
+    return found
 
 
 def _text(value: Any) -> str:
@@ -216,21 +259,19 @@ def _plain(number: _Number) -> str:
         exact = Decimal(number)
     except InvalidOperation:
         return str(number)
-    if not exact.is_finite() or abs(exact.adjusted()) >= 1000:  # noqa: PLR2004 (plain digits would fill pages)
+    if not exact.is_finite() or abs(exact.adjusted()) >= 1000:
         return str(number)
-    text = f"{exact:f}"
+    text = f"{exact:f}" if exact else "0"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _time(name: str, value: Any) -> str:
     if not isinstance(value, str) or isinstance(value, _Number):
         raise _unfit(value, name)
-    if not re.fullmatch(TEXT_FORMS[name], value):
-        raise _Misfit(f"{_shown(value)} is no ISO 8601 {name}")
     try:
-        dt.datetime.fromisoformat(value)
+        check_text_form(name, value)
     except ValueError as error:
-        raise _Misfit(f"{_shown(value)} is no {name}: {error}") from error
+        raise _Misfit(f"{_shown(value)} does not fit a column of type {name}: {error}") from error
     return _string(value)
 
 
@@ -239,11 +280,9 @@ def _struct(fields: Sequence[Column], value: Any) -> str:
         raise _unfit(value, "struct")
     names = {field.name.casefold(): field for field in fields}
     members: dict[str, str] = {}
-    for key, member in _unique_members(value):
-        field = next((each for each in fields if each.name == key), names.get(key.casefold()))
-        if field is None:
-            members[key] = _raw(member)
-            continue
+    read = _Object(member for member in value if member[0].casefold() in names)
+    for key, member in _unique_members(read):
+        field = next((each for each in fields if each.name == key), names[key.casefold()])
         if members.get(field.name, "null") != "null" and member is not None:
             raise _Misfit(f"two keys equal to {field.name} ignoring case both have a value")
         if field.name not in members or member is not None:
@@ -310,19 +349,36 @@ def _kind(value: Any) -> str:
 
 def _raw(value: Any) -> str:
     """The value as compact JSON, numbers as they were written."""
+    written: list[str] = []
+    _write(value, written)
+    return "".join(written)
+
+
+def _write(value: Any, written: list[str]) -> None:
+    # One stack frame a level: a generator for the members would need two, and Python allows about a thousand.
     match value:
         case None:
-            return "null"
+            written.append("null")
         case bool():
-            return "true" if value else "false"
+            written.append("true" if value else "false")
         case _Number():
-            return str(value)
+            written.append(str(value))
         case str():
-            return _string(value)
+            written.append(_string(value))
         case _Object():
-            return "{" + ",".join(f"{_string(key)}:{_raw(member)}" for key, member in value) + "}"
+            separator = "{"
+            for key, member in value:
+                written.append(f"{separator}{_string(key)}:")
+                _write(member, written)
+                separator = ","
+            written.append("}" if value else "{}")
         case _:
-            return "[" + ",".join(_raw(item) for item in value) + "]"
+            separator = "["
+            for item in value:
+                written.append(separator)
+                _write(item, written)
+                separator = ","
+            written.append("]" if value else "[]")
 
 
 def _string(text: str) -> str:

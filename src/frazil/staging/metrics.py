@@ -60,7 +60,9 @@ def _leaves(columns: Sequence[Column]) -> Iterator[tuple[int, IcebergType, str, 
         yield from _within(column.id, column.type, (column.name,), in_list=False)
 
 
-def _within(number: int, kind: IcebergType, path: tuple[str, ...], *, in_list: bool) -> Iterator[tuple[int, IcebergType, str, bool]]:
+def _within(
+    number: int, kind: IcebergType, path: tuple[str, ...], *, in_list: bool
+) -> Iterator[tuple[int, IcebergType, str, bool]]:
     match kind:
         case Primitive():
             yield number, kind, _quoted(path), in_list
@@ -102,9 +104,9 @@ def _next(text: str) -> str | None:
     """The smallest text of at most the same length that is above every text beginning with `text`."""
     for index in range(len(text) - 1, -1, -1):
         point = ord(text[index]) + 1
-        if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004 (surrogates are no characters)
+        if 0xD800 <= point <= 0xDFFF:
             point = 0xE000
-        if point <= 0x10FFFF:  # noqa: PLR2004 (the last character of Unicode)
+        if point <= 0x10FFFF:
             return text[:index] + chr(point)
     return None
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,17 +18,20 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import Reject
+from frazil.model import Primitive, Reject
 from frazil.pipes.default import DefaultPipe, is_metadata_name
 from frazil.records.convert import VALUE, Unfit, rejects_of
-from frazil.sql import is_usable_name, pointer, literal
+from frazil.sql import is_usable_name, literal, pointer
 from frazil.staging.duplicates import rows_with_duplicates
-from frazil.staging.judge import Judge
+from frazil.staging.judge import Judge, survives_in_variant
 from frazil.staging.screen import Screen, kinds_of_unknown
 from frazil.staging.write import Written, copy
 
 _CHUNK: Final = "chunk"
 _ROW: Final = "row"
+
+_LONG_NUMBER: Final = re.compile(r"[:\[,][ \t\r\n]*(-?(?:[0-9.]{16,}|[0-9.]+[eE])[-+.0-9eE]*)")
+"""A number that may have more digits than a DOUBLE keeps; within a text it is no number, but looking closer does no harm."""
 
 
 @dataclass(slots=True)
@@ -53,7 +57,7 @@ class Projector:
         self._pipe = pipe
         self._topic = topic
         self._evolves = evolves
-        self._screen = Screen(pipe)
+        self._screen = Screen(pipe, keeps_unknown=evolves)
         self._judge = Judge(pipe, keeps_unknown=evolves)
         self._uniform = True
         """Whether every record so far had every key, once."""
@@ -72,7 +76,9 @@ class Projector:
             if result.drift:
                 return result
         rows = _Rows(table, records)
-        self._send_to_judge(rows, self._screen.refused(rows.texts(), result.unknown), result)
+        refused = self._screen.refused(rows.texts(), result.unknown)
+        self._send_to_judge(rows, refused, result)
+        result.unknown.update(self._unknown_keys(rows, refused))
         if rows.count:
             result.written = self._write(rows, path, result)
         return result
@@ -103,13 +109,23 @@ class Projector:
             self._screen.refused(rewritten.values(), Counter())
         rows.settle(rewritten, unfit)
 
+    def _unknown_keys(self, rows: _Rows, judged: Iterable[int]) -> Iterable[str]:
+        """The keys without a column of the rows that the exact tier accepted."""
+        wanted = rows.judged.intersection(judged)
+        for row, text in enumerate(rows.texts() if wanted else ()):
+            if row in wanted and text is not None:
+                yield from kinds_of_unknown(text, lambda key: self._pipe.column_for(key) is not None)
+
     def _write(self, rows: _Rows, path: Path, result: Projected) -> Written | None:
         spellings = self._screen.spellings
         self._send_to_judge(rows, self._ambiguous(rows), result)
+        self._send_to_judge(rows, self._inexact(rows), result)
         if self._uniform and all(len(keys) == 1 for keys in spellings.values()):
             try:
                 self._connection.register(_CHUNK, rows.table)
-                return copy(self._connection, self._pipe.select(_CHUNK, spellings, strict=True), self._pipe.columns, path)
+                return copy(
+                    self._connection, self._pipe.select(_CHUNK, spellings, strict=True), self._pipe.columns, path
+                )
             except duckdb.InvalidInputException:
                 self._uniform = False
                 path.unlink(missing_ok=True)
@@ -130,20 +146,29 @@ class Projector:
                 found |= self._where(rows, f"json_valid({VALUE}) AND len({values}) > 1")
         return found
 
+    def _inexact(self, rows: _Rows) -> set[int]:
+        """The rows with a number that a VARIANT would round: the screen does not look into what goes into one."""
+        if all(column.type != Primitive("variant") for column in self._pipe.payload()):
+            return set()
+        long = self._where(rows, f"regexp_matches({VALUE}, {literal(_LONG_NUMBER.pattern)})")
+        return {
+            row
+            for row, text in rows.select(sorted(long))
+            if not all(survives_in_variant(number) for number in _LONG_NUMBER.findall(text or ""))
+        }
+
     def _malformed(self, rows: _Rows) -> set[int]:
         """The rows whose values DuckDB cannot parse: the screen does not look into what goes into a VARIANT."""
         return self._where(rows, f"NOT json_valid({VALUE})")
 
     def _duplicated(self, rows: _Rows) -> set[int]:
-        read = [
-            (column, key) for column in self._pipe.payload() for key in self._screen.spellings.get(column.name, ())
-        ]
+        read = [(column, key) for column in self._pipe.payload() for key in self._screen.spellings.get(column.name, ())]
         self._connection.register(_CHUNK, rows.table)
         return rows_with_duplicates(self._connection, _CHUNK, _ROW, read) - rows.judged
 
     def _where(self, rows: _Rows, condition: str) -> set[int]:
         self._connection.register(_CHUNK, rows.table)
-        found = self._connection.execute(f"SELECT {_ROW} FROM {_CHUNK} WHERE {condition}").fetchall()  # noqa: S608
+        found = self._connection.execute(f"SELECT {_ROW} FROM {_CHUNK} WHERE {condition}").fetchall()
         return {row for (row,) in found} - rows.judged
 
 

@@ -10,8 +10,8 @@ without a column are counted. What was learned lasts as long as the task.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
+import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final
@@ -21,7 +21,9 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, Primitive, StructType
 from frazil.pipes.default import DefaultPipe
-from frazil.pipes.types import TEXT_FORMS
+from frazil.pipes.types import check_text_form
+from frazil.sql import is_usable_name
+from frazil.staging.judge import DEEPEST
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
@@ -36,22 +38,27 @@ _REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 class _Time:
     """A text in the form a date or time column takes; the decoder keeps one of each kind, not the texts."""
 
-    form: re.Pattern[str]
+    name: str
 
 
 class _Date(_Time):
-    form = re.compile(TEXT_FORMS["date"])
+    name = "date"
 
 
 class _Timestamp(_Time):
-    form = re.compile(TEXT_FORMS["timestamp"])
+    name = "timestamp"
 
 
 class _TimestampTz(_Time):
-    form = re.compile(TEXT_FORMS["timestamptz"])
+    name = "timestamptz"
 
 
-_ACCEPTED: Final = {kind: kind() for kind in (_Date, _Timestamp, _TimestampTz)}
+_ACCEPTED: Final[dict[type[_Time], _Time]] = {kind: kind() for kind in (_Date, _Timestamp, _TimestampTz)}
+
+
+class _Unreadable:
+    """A struct the decoder cannot describe, because msgspec takes no field of that name; only null is accepted."""
+
 
 _TYPES: Final[dict[str, Any]] = {
     "boolean": bool,
@@ -70,14 +77,19 @@ _TYPES: Final[dict[str, Any]] = {
 class Screen:
     """Screens the records of one table."""
 
-    def __init__(self, pipe: DefaultPipe) -> None:
+    def __init__(self, pipe: DefaultPipe, *, keeps_unknown: bool = False) -> None:
+        """Screen for the table of `pipe`; `keeps_unknown` when new keys may become columns and so need usable names."""
         self._pipe = pipe
+        self._keeps_unknown = keeps_unknown
         self._types = {column.name: _json_type(column.type) for column in pipe.payload()}
         self.spellings: dict[str, list[str]] = {}
         """Spellings of each column's key met so far."""
 
         self._unknown: dict[str, str] = {}
         """Keys without a column, and their places in the decoder."""
+
+        self._needed: list[tuple[str, ...]] = []
+        """Places of the decoder of which one must have a value, for each required column it cannot require itself."""
 
         self._decode = self._compile()
 
@@ -86,7 +98,7 @@ class Screen:
 
         Args:
             values: JSON texts; None for a tombstone.
-            unknown: how many records have each key that has no column.
+            unknown: how many of the accepted records have each key that has no column.
         """
         rows: list[int] = []
         nullable = not any(column.required for column in self._pipe.payload())
@@ -98,30 +110,33 @@ class Screen:
             try:
                 decoded = self._decode(value)
             except _REFUSED:
-                decoded = self._after_learning(value, unknown)
-                if decoded is None:
-                    rows.append(row)
-                    continue
+                decoded = self._after_learning(value)
+            if decoded is None or self._lacks_needed(decoded) or _is_too_deep(value):
+                rows.append(row)
+                continue
             if self._unknown:
                 for key, place in self._unknown.items():
                     if getattr(decoded, place) is not UNSET:
                         unknown[key] += 1
         return rows
 
-    def _after_learning(self, value: bytes | str, unknown: Counter[str]) -> Any:
+    def _lacks_needed(self, decoded: Any) -> bool:
+        return any(all(_is_null(getattr(decoded, place)) for place in places) for places in self._needed)
+
+    def _after_learning(self, value: bytes | str) -> Any:
         """Learn the keys of a refused record and try again; None if it is still refused."""
         try:
             keys = _members(value)
         except _REFUSED:
             return None
-        if self._learn(keys, unknown):
+        if self._learn(keys):
             self._decode = self._compile()
         try:
             return self._decode(value)
         except _REFUSED:
             return None
 
-    def _learn(self, keys: Iterable[str], unknown: Counter[str]) -> bool:
+    def _learn(self, keys: Iterable[str]) -> bool:
         learned = False
         for key in keys:
             column = self._pipe.column_for(key)
@@ -130,23 +145,27 @@ class Screen:
                 if key not in known:
                     known.append(key)
                     learned = True
-            elif key not in self._unknown:
-                if len(self._unknown) < _KEYS_LEARNED:
-                    self._unknown[key] = f"unknown_{len(self._unknown)}"
-                    learned = True
-                else:
-                    unknown[key] += 1
+            elif key not in self._unknown and len(self._unknown) < _KEYS_LEARNED and self._may_learn(key):
+                self._unknown[key] = f"unknown_{len(self._unknown)}"
+                learned = True
         return learned
+
+    def _may_learn(self, key: str) -> bool:
+        return _is_field_name(key) and (is_usable_name(key) or not self._keeps_unknown)
 
     def _compile(self) -> Callable[[bytes | str], Any]:
         fields: list[Any] = []
         renamed: dict[str, str] = {}
+        self._needed = []
         for number, column in enumerate(self._pipe.payload()):
+            kind = self._types[column.name]
             spellings = self.spellings.get(column.name, [column.name] if column.required else [])
-            for which, spelling in enumerate(spellings):
-                place = f"column_{number}_{which}"
-                renamed[place] = spelling
-                fields.append(_field(place, self._types[column.name], required=column.required and len(spellings) == 1))
+            places = {f"column_{number}_{which}": key for which, key in enumerate(spellings) if _is_field_name(key)}
+            required = column.required and len(spellings) == len(places) == 1 and kind is not Raw
+            fields.extend(_field(place, kind, required=required) for place in places)
+            renamed |= places
+            if column.required and not required:
+                self._needed.append(tuple(places))
         for key, place in self._unknown.items():
             renamed[place] = key
             fields.append((place, Raw, UNSET))
@@ -154,10 +173,40 @@ class Screen:
         return msgspec.json.Decoder(record, dec_hook=_hook).decode
 
 
-def kinds_of_unknown(value: bytes | str, known: Callable[[str], bool]) -> Mapping[str, str]:
-    """The JSON kinds of a record's keys that are not known: `null`, `boolean`, `long`, `huge`, `double`, `string`, `object` or `array`.
+_FIELD_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
-    A record that is no JSON object has none.
+
+def _is_field_name(key: str) -> bool:
+    """Whether msgspec takes a field of that name; records with other keys are refused, and read by the judge."""
+    return _FIELD_NAME.fullmatch(key) is not None
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or value is UNSET or (isinstance(value, Raw) and bytes(value) == b"null")
+
+
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+', re.DOTALL)
+
+
+def _is_too_deep(value: bytes | str) -> bool:
+    """Whether a record is nested deeper than the judge allows: the decoder does not count levels."""
+    if len(value) <= 2 * DEEPEST:
+        return False
+    data = value.encode() if isinstance(value, str) else value
+    if data.count(b"[") + data.count(b"{") <= DEEPEST:
+        return False
+    depth = deepest = 0
+    for bracket in _STRINGS.sub(b"", data):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    # The record itself is level 0.
+    return deepest - 1 > DEEPEST
+
+
+def kinds_of_unknown(value: bytes | str, known: Callable[[str], bool]) -> Mapping[str, str]:
+    """The JSON kinds of a record's keys that are not known; a record that is no JSON object has none.
+
+    Kinds are `null`, `boolean`, `long`, `huge` (a whole number beyond 64 bits), `double`, `string`, `object`, `array`.
     """
     try:
         members = _members(value)
@@ -172,7 +221,14 @@ def _members(value: bytes | str) -> Mapping[str, Raw]:
 
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
-_KINDS: Final = {ord("n"): "null", ord("t"): "boolean", ord("f"): "boolean", ord('"'): "string", ord("{"): "object", ord("["): "array"}
+_KINDS: Final = {
+    ord("n"): "null",
+    ord("t"): "boolean",
+    ord("f"): "boolean",
+    ord('"'): "string",
+    ord("{"): "object",
+    ord("["): "array",
+}
 
 
 def _kind(raw: bytes) -> str:
@@ -197,7 +253,8 @@ def _json_type(kind: IcebergType) -> Any:
         case Primitive(name=name):
             return _TYPES[name]
         case ListType(element=element, element_required=required):
-            return list[_json_type(element) if required else _optional(_json_type(element))]
+            inner = _json_type(element)
+            return types.GenericAlias(list, inner if required else _optional(inner))
         case StructType(fields=fields):
             return _struct_of(fields)
         case _:
@@ -206,6 +263,8 @@ def _json_type(kind: IcebergType) -> Any:
 
 def _struct_of(columns: Iterable[Column]) -> Any:
     named = {f"field_{number}": column for number, column in enumerate(columns)}
+    if not all(_is_field_name(column.name) for column in named.values()):
+        return _Unreadable
     fields = [_field(place, _json_type(column.type), required=column.required) for place, column in named.items()]
     return _struct("Struct", fields, {place: column.name for place, column in named.items()})
 
@@ -226,9 +285,9 @@ def _optional(kind: Any) -> Any:
     return kind if kind is Raw else kind | None
 
 
-def _hook(kind: type[_Time], value: Any) -> _Time:
+def _hook(kind: type[_Time] | type[_Unreadable], value: Any) -> _Time:
     """Accept a text for a date or time column only in the forms COPY casts exactly."""
-    if not isinstance(value, str) or not kind.form.fullmatch(value):
-        raise ValueError("not in the column's form")
-    dt.datetime.fromisoformat(value)
+    if not issubclass(kind, _Time) or not isinstance(value, str):
+        raise TypeError("not in the column's form")
+    check_text_form(kind.name, value)
     return _ACCEPTED[kind]

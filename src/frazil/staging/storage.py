@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 
 class StorageRefused(Exception):
@@ -17,10 +16,14 @@ def local_path(location: str) -> Path:
     Raises:
         StorageRefused: the location has another scheme.
     """
-    parts = urlsplit(location)
-    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
+    scheme, colon, rest = location.partition(":")
+    if not colon or "/" in scheme:
+        return Path(location)
+    # As Hadoop's Path reads it: `%20`, `#` and `?` are characters of the name, not an encoding, fragment or query.
+    host, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
+    if scheme.lower() != "file" or host not in ("", "localhost"):
         raise StorageRefused(location)
-    return Path(unquote(parts.path) if parts.scheme else location)
+    return Path(slash + path)
 
 
 class Storage:

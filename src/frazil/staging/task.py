@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,6 +37,13 @@ def stage_all(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:
             yield stage(task)
 
 
+def stage_nothing(numbers: Iterator[int]) -> Iterator[int]:
+    """Make a worker ready for `stage_all`: being called at all has imported this module."""
+    worker.drop_archive_importers()
+    worker.connection()
+    yield from numbers
+
+
 def stage(task: Task) -> Staged:
     """Stage one task. A failure comes back as a value: raising would make a cluster retry it and lose the reason."""
     try:
@@ -51,7 +58,11 @@ def stage(task: Task) -> Staged:
     except Exception as error:  # noqa: BLE001 (whatever it is, the driver must hear it as a value)
         worker.evict(task.reader)
         _log.exception("staging failed", ranges=[str(each.partition) for each in task.ranges])
-        return Staged(task.shape, (), failure=StageFailure(StageFailed.code, "".join(traceback.format_exception_only(error)).strip()))
+        return Staged(
+            task.shape,
+            (),
+            failure=StageFailure(StageFailed.code, "".join(traceback.format_exception_only(error)).strip()),
+        )
     return staged
 
 
@@ -60,7 +71,11 @@ def _up_to_the_first_reject(task: Task, staged: Staged) -> Staged:
     _discard(staged)
     cut = {each.partition: each.covered for each in staged.ranges}
     ranges = tuple(replace(each, end=cut[each.partition]) for each in task.ranges)
-    again = stage(replace(task, ranges=ranges, tolerance="all")) if any(each.length for each in ranges) else Staged(task.shape, ())
+    again = (
+        stage(replace(task, ranges=ranges, tolerance="all"))
+        if any(each.length for each in ranges)
+        else Staged(task.shape, ())
+    )
     if again.failure:
         return again
     return replace(again, ranges=again.ranges or _untouched(task), rejects=staged.rejects)
@@ -88,7 +103,7 @@ class _Stage:
         self._inserted: Counter[int] = Counter()
         self._drift: dict[str, frozenset[str]] = {}
         self._dropped: Counter[str] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def run(self) -> Staged:
         reader = RangeReader(worker.consumer(self._task.reader), [each for each in self._task.ranges if each.length])

@@ -42,7 +42,7 @@ def drop_archive_importers() -> None:
 
 def scratch() -> Path:
     """A private directory of this worker, removed with it."""
-    global _scratch  # noqa: PLW0603 (a worker process has one)
+    global _scratch
     if _scratch is None:
         _scratch = Path(tempfile.mkdtemp(prefix="frazil-"))
         atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
@@ -51,7 +51,7 @@ def scratch() -> Path:
 
 def connection() -> duckdb.DuckDBPyConnection:
     """A connection that cannot reach anything but the scratch directory (design section 5)."""
-    global _connection  # noqa: PLW0603 (a worker process has one)
+    global _connection
     if _connection is None:
         _connection = locked_down(scratch())
     return _connection
@@ -97,4 +97,8 @@ def _fingerprint(client: Mapping[str, Any]) -> str:
 
 def _is_spark_archive(path: str) -> bool:
     name = Path(path).name
-    return name == "pyspark.zip" or (name.startswith("py4j-") and name.endswith(".zip")) or (name.startswith("spark-") and name.endswith(".jar"))
+    return (
+        name == "pyspark.zip"
+        or (name.startswith("py4j-") and name.endswith(".zip"))
+        or (name.startswith("spark-") and name.endswith(".jar"))
+    )

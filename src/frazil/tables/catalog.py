@@ -51,7 +51,9 @@ class Catalog:
                 self._java.createNamespace(java)
             except Py4JJavaError as error:
                 if java_class(error) != "AlreadyExistsException":
-                    raise CatalogUnavailable(f"create the namespace {'.'.join(namespace)}", java_message(error)) from error
+                    raise CatalogUnavailable(
+                        f"create the namespace {'.'.join(namespace)}", java_message(error)
+                    ) from error
 
     def tables(self, namespace: tuple[str, ...]) -> list[TableName]:
         """All tables of a namespace; none if it does not exist."""

@@ -46,7 +46,9 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
     if state.uuid != expected.uuid:
         raise TableReplaced(table, expected.uuid, state.uuid)
     found = read(state, table, expected.connector)
-    if found is not None and (found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)):
+    if found is not None and (
+        found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)
+    ):
         raise Fenced(expected.connector, table, expected.epoch, found.epoch, found.owner)
     if (found.commit if found else None) != expected.commit:
         raise TokensMoved(table, expected.commit, found.commit if found else None)

@@ -101,7 +101,9 @@ def _build(
 
 def _resolve_unknown(table: Table, tokens: Tokens, connector: str, cause: str, attempts: int) -> Committed:
     """Any failure but a lost race leaves open whether the swap happened: look for the commit before anything else."""
-    _log.warning("the catalog did not say whether the commit happened; looking for it", table=str(table.name), cause=cause)
+    _log.warning(
+        "the catalog did not say whether the commit happened; looking for it", table=str(table.name), cause=cause
+    )
     table.refresh()
     state = table.state()
     found = read(state, str(table.name), connector)

@@ -61,7 +61,12 @@ def _type_json(kind: IcebergType, numbers: count[int]) -> Any:
             return {"type": "struct", "fields": _fields_json(fields, numbers)}
         case ListType(element=element, element_required=required):
             number = next(numbers)
-            return {"type": "list", "element-id": number, "element": _type_json(element, numbers), "element-required": required}
+            return {
+                "type": "list",
+                "element-id": number,
+                "element": _type_json(element, numbers),
+                "element-required": required,
+            }
         case MapType(key=key, value=value, value_required=required):
             key_id, value_id = next(numbers), next(numbers)
             return {

@@ -64,7 +64,7 @@ class Table:
     @property
     def is_ours(self) -> bool:
         """Whether frazil created the table."""
-        return self.java.properties().get(CREATED_BY) == "true"
+        return bool(self.java.properties().get(CREATED_BY) == "true")
 
     def refresh(self) -> None:
         """Read the newest version.
@@ -111,7 +111,7 @@ class Table:
         return str(self.java.locationProvider().newDataLocation(name))
 
     def add_columns(self, columns: Mapping[str, Primitive]) -> None:
-        """Add optional columns; those that somebody added in the meantime stay as they are (design section 3, step 5)."""
+        """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
         types = self.catalog.jvm.org.apache.iceberg.types.Types
         while True:
             self.refresh()
@@ -146,7 +146,9 @@ class Table:
     def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:
         if state.format_version < _OLDEST_FORMAT:
             reason = f"its format version is {state.format_version}"
-            raise TableNotSupported(str(self.name), reason, "Upgrade it: ALTER TABLE … SET TBLPROPERTIES ('format-version'='2').")
+            raise TableNotSupported(
+                str(self.name), reason, "Upgrade it: ALTER TABLE … SET TBLPROPERTIES ('format-version'='2')."
+            )
         if state.partitioned:
             reason = "it is partitioned, which frazil does not write yet"
             raise TableNotSupported(str(self.name), reason, "Map the topic to an unpartitioned table.")

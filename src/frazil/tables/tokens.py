@@ -149,7 +149,7 @@ def decode(text: str) -> Tokens:
             last_error=document["last-error"],
             rejects=document["rejects"],
         )
-    except (binascii.Error, zlib.error, KeyError, TypeError) as error:
+    except (binascii.Error, zlib.error, AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"they are damaged ({type(error).__name__}: {error})") from error
 
 
@@ -199,5 +199,7 @@ def _decoded(text: str, table: str) -> Tokens:
 
 def _topic(topic: Mapping[str, Any]) -> TopicTokens:
     rows = zip(topic["tokens"], topic["epochs"], topic["counts"], topic["times"], strict=True)
-    channels = tuple(Channel(token, epoch, *counts, time) for token, epoch, counts, time in rows)
+    channels = tuple(
+        Channel(token, epoch, inserted, parsed, errors, time) for token, epoch, (inserted, parsed, errors), time in rows
+    )
     return TopicTokens(topic["cluster"], topic["id"], channels)

@@ -139,13 +139,17 @@ class KafkaSource:
             return identity
         if topic not in self._warned:
             self._warned.add(topic)
-            _log.warning("the cluster gives this topic no id: making it again under its name cannot be told", topic=topic)
+            _log.warning(
+                "the cluster gives this topic no id: making it again under its name cannot be told", topic=topic
+            )
         return ""
 
     def _positions(self, partitions: Collection[SourcePartition], spec: OffsetSpec) -> dict[SourcePartition, int]:
         if not partitions:
             return {}
-        isolation = IsolationLevel.READ_COMMITTED if self._isolation == "read_committed" else IsolationLevel.READ_UNCOMMITTED
+        isolation = (
+            IsolationLevel.READ_COMMITTED if self._isolation == "read_committed" else IsolationLevel.READ_UNCOMMITTED
+        )
         asked = {TopicPartition(each.topic, each.partition): spec for each in partitions}
         futures = self._ask(
             "list offsets",
@@ -180,7 +184,9 @@ class KafkaSource:
             raise translate(error, self._brokers, action) from error
 
 
-_CONSUMER_ONLY = re.compile(r"fetch\.|queued\.|isolation\.level|enable\.partition\.eof|auto\.offset|check\.crcs|group\.|max\.partition")
+_CONSUMER_ONLY = re.compile(
+    r"fetch\.|queued\.|isolation\.level|enable\.partition\.eof|auto\.offset|check\.crcs|group\.|max\.partition"
+)
 
 
 def _without_consumer_keys(client: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,8 +49,7 @@ def is_vanished_offset(error: KafkaError) -> bool:
 def is_missing_topic(error: KafkaError) -> bool:
     """Whether the broker does not know the topic or partition."""
     return bool(
-        error.code()
-        in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)  # noqa: SLF001
+        error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)  # noqa: SLF001
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
-from frazil.model import Range, SourcePartition, StagedRange, StageFailure
+from frazil.model import Range, StagedRange, StageFailure
 from frazil.sources.kafka.faults import QUIET, is_vanished_offset, passes
 
 _BATCH_RECORDS = 20_000
@@ -200,8 +200,6 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
     return {**tuned, **client, **fixed}
 
 
-
-
 def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:
     stamps = [message.timestamp() for message in messages]
     headers = [message.headers() for message in messages]
@@ -212,6 +210,8 @@ def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:
         pa.array([kind == TIMESTAMP_LOG_APPEND_TIME for kind, _ in stamps], pa.bool_()),
         pa.array([message.key() for message in messages], pa.binary()),
         pa.array([message.value() for message in messages], pa.binary()),
-        pa.array(headers, SCHEMA.field("headers").type) if any(headers) else pa.nulls(len(messages), SCHEMA.field("headers").type),
+        pa.array(headers, SCHEMA.field("headers").type)
+        if any(headers)
+        else pa.nulls(len(messages), SCHEMA.field("headers").type),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)

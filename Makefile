@@ -1,0 +1,67 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+##@ First steps
+
+.PHONY: demo
+demo: setup ## Run the main job against a real Kafka broker for half a minute, and prove it
+	$(BIN)/frazil dev demo
+
+.PHONY: test
+test: setup ## Run all tests
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+.PHONY: setup
+setup: $(READY) ## Make .venv with everything in it, .venv/bin/frazil included
+
+$(READY): requirements.lock pyproject.toml
+	@command -v java >/dev/null || { echo "frazil needs Java 17 or newer on PATH"; exit 1; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "frazil needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing Python packages (Spark is large: a minute or two) …"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $(READY)
+
+##@ Development
+
+.PHONY: test-quick
+test-quick: setup ## Run the tests that take seconds
+	$(BIN)/pytest -m "not slow" $(PYTEST_ARGS)
+
+.PHONY: check
+check: setup ## Lint, check types, formatting and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: setup ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: docs
+docs: setup ## Write the generated pages anew
+	$(BIN)/python -m frazil.config.reference docs/configuration.md
+
+.PHONY: bench
+bench: setup ## Measure throughput and latency (docs/performance.md)
+	$(BIN)/python bench/throughput.py
+	$(BIN)/python bench/latency.py
+
+.PHONY: lock
+lock: ## Resolve the dependencies anew into requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 --all-extras \
+		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
+
+.PHONY: clean
+clean: ## Remove what setup and runs left here
+	rm -rf .venv frazil-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.PHONY: help
+help: ## Show this
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,98 @@
+"""Read back what a subject landed, with DuckDB and no code of frazil's own pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from frazil.tables.session import DEFAULT_NAMESPACE
+from frazil.testing import iceberg
+from workload import TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What is in a table, or in some files."""
+
+    rows: int
+    distinct: int
+    """Different pairs of partition and offset."""
+
+    order_ids: int
+    """Sum of the order ids."""
+
+    nulls: int
+    """Rows that lack a value every order has."""
+
+    files: int
+    bytes: int
+
+    def is_complete(self, records: int) -> bool:
+        """Whether these are the orders 0 to `records`, each once and whole."""
+        whole = self.nulls == 0 and self.order_ids == records * (records - 1) // 2
+        return whole and self.rows == self.distinct == records
+
+
+def files_of_table(home: Path) -> list[Path]:
+    """The files of the table's current snapshot."""
+    return [file.path for file in iceberg.data_files(_metadata(home))]
+
+
+def landed(files: Sequence[Path]) -> Landed:
+    """Read all rows of the files."""
+    row = duckdb.execute(
+        """
+        SELECT count(*), count(DISTINCT (RECORD_METADATA.partition, RECORD_METADATA.offset)), sum(order_id),
+               count_if(order_date IS NULL OR note IS NULL OR address.geo.lat IS NULL OR items[3].qty IS NULL
+                        OR RECORD_METADATA.CreateTime IS NULL)
+        FROM read_parquet($files)
+        """,
+        {"files": list(map(str, files))},
+    ).fetchone()
+    assert row is not None
+    rows, distinct, order_ids, nulls = map(int, row)
+    return Landed(rows, distinct, order_ids, nulls, len(files), sum(file.stat().st_size for file in files))
+
+
+def commit_times(home: Path) -> dict[int, int]:
+    """`committed_at` of every snapshot, in ms since the epoch."""
+    snapshots = _metadata(home)["snapshots"]
+    return {snapshot["snapshot-id"]: snapshot["timestamp-ms"] for snapshot in snapshots}
+
+
+def record_times(home: Path, moments: Mapping[int, Mapping[str, float]]) -> duckdb.DuckDBPyRelation:
+    """Every row's CreateTime as `created`, beside the moments of the snapshot that brought it.
+
+    Args:
+        home: where the table is.
+        moments: named times in ms since the epoch, by snapshot.
+    """
+    snapshots = _snapshots_of_files(home)
+    brought = [{"file": path, **moments[snapshot]} for path, snapshot in snapshots.items()]
+    duckdb.register("brought", pa.Table.from_pylist(brought))
+    return duckdb.sql(
+        "SELECT RECORD_METADATA.partition, RECORD_METADATA.offset, RECORD_METADATA.CreateTime AS created, brought.* "
+        "FROM read_parquet($files, filename = true) JOIN brought ON filename = file",
+        params={"files": list(snapshots)},
+    )
+
+
+def _snapshots_of_files(home: Path) -> dict[str, int]:
+    """Which snapshot added each live file."""
+    current = next(iceberg.ancestors(_metadata(home)))
+    found: dict[str, int] = {}
+    for manifest in iceberg.read_avro(iceberg.local(current["manifest-list"])):
+        for entry in iceberg.read_avro(iceberg.local(manifest["manifest_path"])):
+            if entry["status"] != iceberg.DELETED:
+                # An entry without a snapshot has that of its manifest.
+                path = str(iceberg.local(entry["data_file"]["file_path"]))
+                found[path] = entry["snapshot_id"] or manifest["added_snapshot_id"]
+    return found
+
+
+def _metadata(home: Path) -> dict[str, Any]:
+    return iceberg.read_metadata(iceberg.current_metadata(home / "catalog.db", DEFAULT_NAMESPACE, TABLE))

@@ -1,0 +1,75 @@
+"""Subject: a frazil connector in default settings, onto a table that exists.
+
+It runs until its input is closed and everything in the topic is in the table.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from common import Answer, Job, tell, told
+from frazil import Connector
+from frazil.cycle import CycleReport
+from frazil.tables.session import DEFAULT_NAMESPACE, open_session
+from workload import TABLE, create_table
+
+
+def main() -> None:
+    job = told()
+    connector = connector_for(job)
+    cycles: list[dict[str, Any]] = []
+    connector.on_cycle(lambda report: cycles.append(as_row(report)) if report.records else None)
+    connector.start()
+    sys.stdin.read()
+    connector.wait_until_caught_up()
+    connector.stop()
+    tell(job, answer(cycles))
+
+
+def connector_for(job: Job) -> Connector:
+    """A connector that has its session and its table."""
+    home = Path(job.home)
+    spark = open_session(home, f"local[{job.cores}]", {})
+    create_table(spark)
+    properties = {
+        "name": "bench",
+        "connector.class": "frazil.KafkaConnector",
+        "bootstrap.servers": job.bootstrap_servers,
+        "topics": job.topic,
+        "snowflake.topic2table.map": f"{job.topic}:{TABLE}",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "frazil.home": str(home),
+        "frazil.namespace": DEFAULT_NAMESPACE,
+        "frazil.commit.interval.ms": "0",
+        **{key: value for key, value in job.settings.items() if not key.startswith("bench.")},
+    }
+    return Connector.from_properties(properties, spark=spark)
+
+
+def as_row(report: CycleReport) -> dict[str, Any]:
+    """A cycle's report, with the moments it began and its commit was done; called as soon as the cycle has ended."""
+    now = time.time()
+    return {
+        "number": report.number,
+        "began": now - sum(report.seconds.values()),
+        "committed": now - report.seconds["acknowledge"],
+        "records": report.records,
+        "bytes": report.bytes,
+        "files": report.files,
+        "snapshots": list(report.snapshots.values()),
+        "seconds": dict(report.seconds),
+        "task_seconds": dict(report.task_seconds),
+    }
+
+
+def answer(cycles: list[dict[str, Any]]) -> Answer:
+    """From the first cycle's plan to the last cycle's commit."""
+    return Answer(cycles[0]["began"], cycles[-1]["committed"], cycles=cycles)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Catch up with a topic that is full: frazil, plain Spark and the limit, side by side on one broker.
+
+    python bench/throughput.py [--records 1000000] [--runs 3] [--partitions 4] [--json FILE] [--only NAME…]
+
+docs/performance.md says what the columns mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lake
+import workload
+from common import CONSOLE, Columns, Job, Watched, described, machine, medians, plain, run, show
+from frazil.dev.kafka import KafkaBroker
+
+SUBJECTS: Mapping[str, str] = {
+    "frazil": "subject_frazil.py",
+    "plain-spark": "subject_plain_spark.py",
+    "limit": "subject_limit.py",
+}
+RATIOS = (("frazil", "plain-spark"), ("frazil", "limit"))
+RATIO_COLUMNS = ("records_s", "mb_s", "records_cpu_s")
+
+COLUMNS: Columns = {
+    "subject": ("subject", str),
+    "run": ("run", str),
+    "records/s": ("records_s", plain(0)),
+    "MB/s": ("mb_s", plain(1)),
+    "wall s": ("wall_s", plain(2)),
+    "CPU-s": ("cpu_s", plain(2)),
+    "records/CPU-s": ("records_cpu_s", plain(0)),
+    "start-up s": ("startup_s", plain(1)),
+    "peak MB": ("peak_mb", plain(0)),
+    "commits": ("commits", plain(0)),
+    "files": ("files", plain(0)),
+    "file MB": ("file_mb", plain(1)),
+    "verified": ("verified", lambda found: "yes" if found else "NO"),
+}
+RATIO_HEADINGS: Columns = {key: COLUMNS[key] for key in ("subject", "records/s", "MB/s", "records/CPU-s")}
+for_ratios: Columns = {heading: (key, plain(2) if key != "subject" else str) for heading, (key, _) in RATIO_HEADINGS.items()}
+
+PHASES = ("plan", "stage", "commit", "acknowledge")
+PARTS = ("read", "convert", "project", "move")
+"""What a task does; the slowest task's wall time, within `stage`."""
+
+CYCLES: Columns = {
+    "cycle": ("number", str),
+    "records": ("records", plain(0)),
+    "files": ("files", plain(0)),
+    **{phase: (phase, plain(3)) for phase in PHASES},
+    **{f"task {part}": (part, plain(3)) for part in PARTS},
+    "job beside it": ("beside", plain(3)),
+}
+
+
+def main() -> None:
+    asked = arguments()
+    directory = Path(tempfile.mkdtemp(prefix="frazil-bench-"))
+    try:
+        with KafkaBroker(directory / "broker", progress=CONSOLE.log) as broker:
+            results = measure(asked, broker, directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    report(results)
+    if asked.json:
+        asked.json.write_text(json.dumps(results, indent=1))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--partitions", type=int, default=4)
+    parser.add_argument("--cores", type=int, default=2, help="Spark's local[N], and the processes of the limit")
+    parser.add_argument("--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), metavar="NAME")
+    parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
+    return parser.parse_args()
+
+
+def measure(asked: argparse.Namespace, broker: KafkaBroker, directory: Path) -> dict[str, Any]:
+    """Load the topic once, then run the subjects in turn, as often as asked."""
+    where = machine()
+    CONSOLE.log(f"loading {asked.records:,} orders")
+    size = workload.load(broker.bootstrap_servers, "orders", asked.partitions, asked.records)
+    job = Job(broker.bootstrap_servers, "orders", asked.partitions, asked.records, size / asked.records, "", asked.cores)
+    rows = []
+    for number, subject in itertools.product(range(1, asked.runs + 1), asked.only):
+        mine = replace(job, home=str(directory / f"{subject}-{number}"))
+        watched = run(SUBJECTS[subject], mine)
+        rows.append({"subject": subject, "run": number, **figures(mine, size, watched)})
+        CONSOLE.log(f"{subject}: {rows[-1]['records_s']:,.0f} records/s, {'verified' if rows[-1]['verified'] else 'WRONG'}")
+        shutil.rmtree(mine.home)
+    options = {"records": asked.records, "bytes": size, "partitions": asked.partitions, "cores": asked.cores}
+    return {"machine": where, **options, "runs": rows}
+
+
+def figures(job: Job, size: int, watched: Watched) -> dict[str, Any]:
+    """One run in numbers, its result read back."""
+    answer = watched.answer
+    found = lake.landed(list(map(Path, answer.files)) or lake.files_of_table(Path(job.home)))
+    return {
+        "records_s": job.records / watched.wall,
+        "mb_s": size / watched.wall / 1e6,
+        "wall_s": watched.wall,
+        "cpu_s": watched.cpu,
+        "records_cpu_s": job.records / watched.cpu,
+        "startup_s": watched.startup,
+        "peak_mb": watched.peak / 1e6,
+        "commits": len(answer.cycles),
+        "files": found.files,
+        "file_mb": found.bytes / found.files / 1e6,
+        "verified": found.is_complete(job.records),
+        "cycles": answer.cycles,
+    }
+
+
+def report(results: Mapping[str, Any]) -> None:
+    """Print every run, the medians, their ratios, and where frazil's time goes."""
+    runs: Sequence[Mapping[str, Any]] = results["runs"]
+    CONSOLE.print(described(results["machine"]))
+    average = results["bytes"] / results["records"]
+    title = f"{results['records']:,} records of {average:.0f} B in {results['partitions']} partitions, {results['cores']} cores"
+    show(title, COLUMNS, runs)
+    by_subject = {name: [row for row in runs if row["subject"] == name] for name in dict.fromkeys(row["subject"] for row in runs)}
+    middle = {name: {**medians(rows), "subject": name, "run": "median"} for name, rows in by_subject.items()}
+    for name, row in middle.items():
+        row["verified"] = all(each["verified"] for each in by_subject[name])
+    show("Medians", COLUMNS, list(middle.values()))
+    ratios = [
+        {"subject": f"{one} / {other}", **{key: middle[one][key] / middle[other][key] for key in RATIO_COLUMNS}}
+        for one, other in RATIOS
+        if one in middle and other in middle
+    ]
+    if ratios:
+        show("Ratios of the medians", for_ratios, ratios)
+    if "frazil" in by_subject:
+        ordered = sorted(by_subject["frazil"], key=lambda row: row["records_s"])
+        show_cycles(ordered[len(ordered) // 2])
+
+
+def show_cycles(run: Mapping[str, Any]) -> None:
+    """Where the time of frazil's median run went, cycle by cycle."""
+    rows = [flat(cycle) for cycle in run["cycles"]]
+    total: Counter[str] = Counter()
+    for row in rows:
+        total.update({key: value for key, value in row.items() if key != "number"})
+    show(f"frazil's cycles in run {run['run']}, seconds", CYCLES, [*rows, {**total, "number": "all"}])
+
+
+def flat(cycle: Mapping[str, Any]) -> dict[str, Any]:
+    """A cycle's report as one row; `beside` is what the Spark job took beyond its slowest task."""
+    parts = {part: cycle["task_seconds"].get(part, 0.0) for part in PARTS}
+    beside = cycle["seconds"]["stage"] - sum(parts.values())
+    return {"number": cycle["number"], "records": cycle["records"], "files": cycle["files"], **cycle["seconds"], **parts, "beside": beside}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What all subjects land: a topic of web-shop orders, and the table they go to."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from frazil.dev.orders import order
+from frazil.tables.session import DEFAULT_NAMESPACE, EMBEDDED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLE: Final = "ORDERS"
+FULL_NAME: Final = f"{EMBEDDED}.{DEFAULT_NAMESPACE}.{TABLE}"
+
+ORDER: Final = (
+    "order_id bigint, customer_name string, order_total double, isPaid boolean, order_date timestamp, status string, "
+    "items array<struct<sku: string, qty: int, price: double>>, "
+    "address struct<city: string, zip: string, geo: struct<lat: double, lon: double>>, note string"
+)
+"""The columns of a record, in Spark's words; Spark's `timestamp` is Iceberg's `timestamptz`."""
+
+METADATA: Final = (
+    "struct<topic: string, partition: int, offset: bigint, key: string, schema_id: int, key_schema_id: int, "
+    "CreateTime: bigint, LogAppendTime: bigint, SnowflakeConnectorPushTime: bigint, headers: map<string, string>>"
+)
+"""RECORD_METADATA as frazil creates it."""
+
+
+def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
+    """Make the topic."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(60)
+
+
+def load(bootstrap_servers: str, topic: str, partitions: int, records: int) -> int:
+    """Fill a new topic with orders 0 to `records`, lz4 on the wire and on disk, and return the bytes of their values."""
+    create_topic(bootstrap_servers, topic, partitions)
+    producer = order_producer(bootstrap_servers)
+    rng, size = Random(0), 0
+    for number in range(records):
+        value = order(number, rng)
+        size += len(value)
+        send(producer, topic, value, b"%d" % number, number % partitions)
+    producer.flush()
+    return size
+
+
+def order_producer(bootstrap_servers: str, **settings: Any) -> Producer:
+    """A producer whose batches are large and compressed."""
+    return Producer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "compression.type": "lz4",
+            "enable.idempotence": True,
+            "linger.ms": 50,
+            "batch.size": 1_000_000,
+            "queue.buffering.max.messages": 500_000,
+            **settings,
+        }
+    )
+
+
+def send(producer: Producer, topic: str, value: bytes, key: bytes, partition: int) -> None:
+    """Produce one record, waiting while the producer's queue is full."""
+    while True:
+        try:
+            producer.produce(topic, value, key, partition=partition)
+        except BufferError:
+            producer.poll(0.1)
+        else:
+            return
+
+
+def create_table(spark: SparkSession) -> None:
+    """Create the table in the embedded catalog; the codec is what frazil writes anyway."""
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {EMBEDDED}.{DEFAULT_NAMESPACE}")
+    spark.sql(
+        f"CREATE TABLE {FULL_NAME} (RECORD_METADATA {METADATA}, {ORDER}) USING iceberg TBLPROPERTIES ("
+        "'format-version' = '3', 'write.parquet.compression-codec' = 'zstd', 'write.parquet.compression-level' = '1')"
+    )

@@ -1,0 +1,7 @@
+"""The `frazil` command."""
+
+from __future__ import annotations
+
+from frazil.cli.app import main
+
+__all__ = ["main"]

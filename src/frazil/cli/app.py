@@ -1,0 +1,153 @@
+"""The commands and their options; what they do is in the module of the same name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from frazil import __version__
+from frazil.cli import log
+from frazil.cli.console import complain
+from frazil.errors import FrazilError, InvalidConfiguration
+
+FAILED = 1
+"""Exit code: something failed, the message says what to do."""
+
+MISCONFIGURED = 2
+"""Exit code: the configuration or the command line is wrong."""
+
+app = App(name="frazil", version=__version__, help="Streams into Apache Iceberg tables, exactly once.")
+dev = App(name="dev", help="A broker and a demo on this machine.")
+app.command(dev)
+
+Home = Annotated[Path | None, Parameter(help="Where the embedded catalog lives; default FRAZIL_HOME or ./frazil-data.")]
+Worker = Annotated[Path | None, Parameter(help="A worker file, as for connect-standalone.")]
+
+
+@app.command
+def run(
+    connectors: Annotated[list[Path], Parameter(help="Connector files, .properties or JSON.")],
+    *,
+    worker: Worker = None,
+    until_caught_up: Annotated[
+        bool, Parameter(help="Ingest what is there now, commit, and exit.", negative=())
+    ] = False,
+    home: Home = None,
+    master: Annotated[str | None, Parameter(help="Spark's master; default all cores of this machine.")] = None,
+    set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)
+) -> int:
+    """Run connectors in one Spark session until they are stopped."""
+    from frazil.cli.run import run_connectors
+
+    return run_connectors(connectors, worker, _overrides(set, home), master, until_caught_up=until_caught_up)
+
+
+@app.command
+def channels(
+    *,
+    home: Home = None,
+    worker: Worker = None,
+    format: Annotated[Literal["table", "json"], Parameter(help="For people or for programs.")] = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Show every channel: its offset token, lag and counts, whether a connector runs or not."""
+    from frazil.cli.channels import show_channels
+
+    return show_channels(_home(home), worker, format)
+
+
+@app.command
+def sql(
+    query: Annotated[str, Parameter(help="One SELECT.")],
+    *,
+    home: Home = None,
+    worker: Worker = None,
+    format: Annotated[Literal["table", "json", "csv"], Parameter(help="How rows are printed.")] = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Run a SELECT over the tables, also while a connector runs."""
+    from frazil.cli.sql import run_query
+
+    return run_query(query, _home(home), worker, format)
+
+
+@app.command
+def validate(
+    connectors: Annotated[list[Path], Parameter(help="Connector files, .properties or JSON.")],
+    *,
+    worker: Worker = None,
+    set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)
+) -> int:
+    """Check connector files and list every problem."""
+    from frazil.cli.run import load_all
+
+    for settings in load_all(connectors, worker, _overrides(set, None)):
+        print(f"{settings.name}: valid")
+    return 0
+
+
+@dev.command
+def kafka(
+    *,
+    port: Annotated[int, Parameter(help="Port on 127.0.0.1; 0 picks a free one.")] = 9092,
+    dir: Annotated[Path | None, Parameter(help="Where the broker keeps its records.")] = None,  # noqa: A002 (the option's name)
+    fresh: Annotated[bool, Parameter(help="Begin with no topics.", negative=())] = False,
+) -> int:
+    """Run a real Kafka broker in the foreground."""
+    from frazil.dev.command import kafka as run_kafka
+
+    return run_kafka(port, dir, fresh)
+
+
+@dev.command
+def demo(
+    *,
+    seconds: Annotated[float, Parameter(help="How long to produce and ingest.")] = 30.0,
+    rate: Annotated[int, Parameter(help="Orders per second.")] = 2000,
+    home: Home = None,
+) -> int:
+    """Produce orders to a real broker, land them in a table, and prove that none is missing or doubled."""
+    from frazil.cli.demo import run_demo
+
+    return run_demo(_home(home), seconds, rate)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 done, 1 failed, 2 the configuration is wrong."""
+    log.configure()
+    try:
+        result = app(arguments, exit_on_error=False, print_error=True, result_action="return_value")
+        return result if isinstance(result, int) else 0
+    except CycloptsError:
+        return MISCONFIGURED
+    except InvalidConfiguration as error:
+        complain(error)
+        return MISCONFIGURED
+    except FrazilError as error:
+        complain(error)
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output (`head`, a pager) has seen enough; Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _home(home: Path | None) -> Path:
+    return home or Path(os.environ.get("FRAZIL_HOME") or "./frazil-data")
+
+
+def _overrides(assignments: list[str] | None, home: Path | None) -> dict[str, str]:
+    overrides = {}
+    for assignment in assignments or ():
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise InvalidConfiguration.single("the command line", "--set", f"{assignment!r} is no key=value")
+        overrides[key.strip()] = value.strip()
+    if home is not None:
+        overrides["frazil.home"] = str(home)
+    return overrides

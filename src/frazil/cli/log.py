@@ -1,0 +1,26 @@
+"""Log lines of the commands: to standard error, with time, level and facts."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def configure() -> None:
+    """Log what people need to know; librdkafka's and Spark's own chatter is not part of it."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=0),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    # A connection of py4j that ends with its JVM is no news to anybody.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)

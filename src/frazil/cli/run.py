@@ -1,0 +1,108 @@
+"""`frazil run`: connectors in one Spark session, until they are stopped or have ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import structlog
+from rich.console import Console
+
+from frazil.cli.console import people
+from frazil.cli.progress import Progress
+from frazil.cli.session import start_spark
+from frazil.config import ConnectorSettings, load, refuse_shared_keys
+from frazil.connector import Connector, State
+from frazil.connector.lifecycle import ENDED
+from frazil.connector.registry import Registry
+from frazil.dev.command import stop_signals
+from frazil.errors import InvalidConfiguration, Problem
+
+_LOOK_EVERY = 0.2
+"""Seconds between two looks at whether something has ended."""
+
+_log = structlog.get_logger(__name__)
+
+
+def run_connectors(
+    files: Sequence[Path],
+    worker: Path | None,
+    overrides: Mapping[str, str],
+    master: str | None,
+    *,
+    until_caught_up: bool,
+) -> int:
+    """Run the connectors of `files`.
+
+    Returns:
+        0 when all stopped as asked, 1 when one failed or was fenced.
+
+    Raises:
+        InvalidConfiguration: with the problems of all files.
+    """
+    console = people()
+    all_settings = load_all(files, worker, overrides)
+    for settings in all_settings:
+        _say_what_is_not_used(settings)
+    first = all_settings[0]
+    with stop_signals() as stopping:
+        session = start_spark(Path(first.home), master, first.spark, console)
+        connectors = [Connector(settings, session) for settings in all_settings]
+        for connector, file in zip(connectors, files, strict=True):
+            connector.on_state(Registry(Path(connector.settings.home)).recorder(connector.settings, file, worker))
+        try:
+            _ingest(connectors, stopping, console, until_caught_up=until_caught_up)
+        finally:
+            _stop_all(connectors)
+            session.stop()
+    return 1 if any(connector.state in (State.FAILED, State.FENCED) for connector in connectors) else 0
+
+
+def load_all(files: Sequence[Path], worker: Path | None, overrides: Mapping[str, str]) -> list[ConnectorSettings]:
+    """The settings of all files.
+
+    Raises:
+        InvalidConfiguration: with the problems of all of them.
+    """
+    loaded: list[ConnectorSettings] = []
+    found: list[InvalidConfiguration] = []
+    for file in files:
+        try:
+            loaded.append(load(file, worker, overrides))
+        except InvalidConfiguration as error:
+            found.append(error)
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        problems = [Problem(f"{error.subject}: {each.key}", each.text) for error in found for each in error.problems]
+        raise InvalidConfiguration("the configuration", problems)
+    refuse_shared_keys(loaded)
+    return loaded
+
+
+def _ingest(
+    connectors: Sequence[Connector], stopping: threading.Event, console: Console, *, until_caught_up: bool
+) -> None:
+    progress = Progress(console, connectors)
+    for connector in connectors:
+        connector.start(until_caught_up=until_caught_up)
+    with progress:
+        while not stopping.wait(_LOOK_EVERY) and any(connector.state not in ENDED for connector in connectors):
+            progress.look()
+
+
+def _stop_all(connectors: Sequence[Connector]) -> None:
+    """Stop them side by side: each may need seconds for its running cycle."""
+    threads = [threading.Thread(target=connector.stop) for connector in connectors]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _say_what_is_not_used(settings: ConnectorSettings) -> None:
+    if settings.not_needed:
+        _log.info("account keys are not needed here", connector=settings.name, keys=", ".join(settings.not_needed))
+    for key, reason in settings.no_effect:
+        _log.info("a key has no effect", connector=settings.name, key=key, reason=reason)
