@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import psutil
-from frazil.dev.kafka import tail
 from rich.console import Console
 from rich.table import Table
+
+from frazil.dev.kafka import tail
 
 SAMPLING: Final = 0.1
 """Seconds between two looks at a subject's processes."""
@@ -54,44 +55,24 @@ class Job:
 
     cores: int
     settings: Mapping[str, str] = field(default_factory=dict)
-    """For frazil: connector properties over the usual ones. Programs may add keys of their own."""
+    """For frazil: connector properties over the usual ones."""
+
+    options: Mapping[str, int] = field(default_factory=dict)
+    """What only one subject understands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a subject tells; times are seconds since the epoch."""
-
-    began: float
-    """When it began to read, its start-up done."""
+    """What a subject tells."""
 
     ended: float
-    """When its last commit was done."""
+    """When its last commit was done, in seconds since the epoch."""
 
     files: Sequence[str] = ()
     """The files it wrote, if it has no table that tells."""
 
     cycles: Sequence[Mapping[str, Any]] = ()
     """What it did, commit by commit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A subject's answer and what it took to get it."""
-
-    answer: Answer
-    startup: float
-    """Seconds from the start of the process to the first read."""
-
-    cpu: float
-    """CPU-seconds, user and system, of all its processes between the first read and the last commit."""
-
-    peak: int
-    """Most bytes resident in all its processes at once, shared pages counted in each."""
-
-    @property
-    def wall(self) -> float:
-        """Seconds from the first read to the last commit."""
-        return self.answer.ended - self.answer.began
 
 
 def told() -> Job:
@@ -120,7 +101,9 @@ class Subject:
         told = home / "job.json"
         told.write_text(json.dumps(asdict(job)))
         self._log = home / "subject.log"
-        self._started = time.time()
+        self.started = time.time()
+        """When its process was started, in seconds since the epoch."""
+
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, str(Path(__file__).with_name(program)), str(told)],
@@ -130,25 +113,21 @@ class Subject:
                 cwd=home,
                 start_new_session=True,  # Ctrl-C reaches us alone; we end it by its process ids
             )
-        self._meter = Meter(self._process.pid)
+        self.meter = Meter(self._process.pid)
 
     def __enter__(self) -> Self:
-        self._meter.start()
+        self.meter.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._meter.stop()
-        alive = psutil.wait_procs(self._meter.processes, timeout=GONE_WITHIN)[1] if self._process.poll() == 0 else []
-        for process in alive or self._meter.processes:
+        self.meter.stop()
+        alive = psutil.wait_procs(self.meter.processes, timeout=GONE_WITHIN)[1] if self._process.poll() == 0 else []
+        for process in alive or self.meter.processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         self._process.wait()
 
-    def cpu(self, since: float, until: float) -> float:
-        """CPU-seconds between two moments."""
-        return self._meter.cpu(since, until)
-
-    def finish(self, timeout: float = 1800) -> Watched:
+    def finish(self, timeout: float = 1800) -> Answer:
         """Close its input, which asks a subject that follows a producer to end, and wait for its answer.
 
         Raises:
@@ -158,15 +137,7 @@ class Subject:
         self._process.stdin.close()
         if self._process.wait(timeout) != 0:
             raise RuntimeError(f"{' '.join(self._process.args[1:2])} failed:\n{tail(self._log, 40)}")  # type: ignore[index]
-        answer = Answer(**json.loads(_answer_file(self._job).read_text()))
-        cpu = self.cpu(answer.began, answer.ended)
-        return Watched(answer, answer.began - self._started, cpu, self._meter.peak)
-
-
-def run(program: str, job: Job) -> Watched:
-    """Run a subject to its end."""
-    with Subject(program, job) as subject:
-        return subject.finish()
+        return Answer(**json.loads(_answer_file(self._job).read_text()))
 
 
 class Meter:
@@ -181,6 +152,8 @@ class Meter:
         self._used = [0.0]
         self._known: dict[int, psutil.Process] = {pid: self._root}
         self.peak = 0
+        """Most bytes resident in all processes at once, shared pages counted in each."""
+
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -199,7 +172,7 @@ class Meter:
         self._thread.join()
 
     def cpu(self, since: float, until: float) -> float:
-        """CPU-seconds between two moments, interpolated between samples."""
+        """CPU-seconds, user and system, between two moments; interpolated between samples."""
         return self._at(until) - self._at(since)
 
     def _run(self) -> None:
@@ -280,7 +253,7 @@ def plain(digits: int) -> Callable[[Any], str]:
     return lambda value: f"{value:,.{digits}f}"
 
 
-CONSOLE: Final = Console(width=None if sys.stdout.isatty() else 160)
+CONSOLE: Final = Console(width=None if sys.stdout.isatty() else 150, log_path=False)
 
 
 def _answer_file(job: Job) -> Path:

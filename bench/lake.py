@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+
 from frazil.tables.session import DEFAULT_NAMESPACE
 from frazil.testing import iceberg
 from workload import TABLE
@@ -28,6 +29,9 @@ class Landed:
     nulls: int
     """Rows that lack a value every order has."""
 
+    first_read: float
+    """When the first records had come in from the broker, in seconds since the epoch (SnowflakeConnectorPushTime)."""
+
     files: int
     bytes: int
 
@@ -35,6 +39,14 @@ class Landed:
         """Whether these are the orders 0 to `records`, each once and whole."""
         whole = self.nulls == 0 and self.order_ids == records * (records - 1) // 2
         return whole and self.rows == self.distinct == records
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """When a cycle began, and when its commit was done; in seconds since the epoch."""
+
+    began: float
+    visible: float
 
 
 def files_of_table(home: Path) -> list[Path]:
@@ -48,14 +60,17 @@ def landed(files: Sequence[Path]) -> Landed:
         """
         SELECT count(*), count(DISTINCT (RECORD_METADATA.partition, RECORD_METADATA.offset)), sum(order_id),
                count_if(order_date IS NULL OR note IS NULL OR address.geo.lat IS NULL OR items[3].qty IS NULL
-                        OR RECORD_METADATA.CreateTime IS NULL)
+                        OR RECORD_METADATA.CreateTime IS NULL),
+               min(RECORD_METADATA.SnowflakeConnectorPushTime)
         FROM read_parquet($files)
         """,
         {"files": list(map(str, files))},
     ).fetchone()
     assert row is not None
-    rows, distinct, order_ids, nulls = map(int, row)
-    return Landed(rows, distinct, order_ids, nulls, len(files), sum(file.stat().st_size for file in files))
+    rows, distinct, order_ids, nulls, first_read = map(int, row)
+    return Landed(
+        rows, distinct, order_ids, nulls, first_read / 1000, len(files), sum(file.stat().st_size for file in files)
+    )
 
 
 def commit_times(home: Path) -> dict[int, int]:
@@ -64,21 +79,44 @@ def commit_times(home: Path) -> dict[int, int]:
     return {snapshot["snapshot-id"]: snapshot["timestamp-ms"] for snapshot in snapshots}
 
 
-def record_times(home: Path, moments: Mapping[int, Mapping[str, float]]) -> duckdb.DuckDBPyRelation:
-    """Every row's CreateTime as `created`, beside the moments of the snapshot that brought it.
+def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: float) -> dict[str, Any]:
+    """How old the records that were created between two moments were when they were in the table, in ms.
 
     Args:
         home: where the table is.
-        moments: named times in ms since the epoch, by snapshot.
+        moments: of every snapshot that brought rows.
+        since: in seconds since the epoch, as `until`.
+        until: excluded.
     """
-    snapshots = _snapshots_of_files(home)
-    brought = [{"file": path, **moments[snapshot]} for path, snapshot in snapshots.items()]
-    duckdb.register("brought", pa.Table.from_pylist(brought))
-    return duckdb.sql(
-        "SELECT RECORD_METADATA.partition, RECORD_METADATA.offset, RECORD_METADATA.CreateTime AS created, brought.* "
-        "FROM read_parquet($files, filename = true) JOIN brought ON filename = file",
-        params={"files": list(snapshots)},
-    )
+    files = _snapshots_of_files(home)
+    committed = commit_times(home)
+    brought = [
+        {
+            "file": path,
+            "began": moments[snapshot].began * 1000,
+            "committed": committed[snapshot],
+            "visible": moments[snapshot].visible * 1000,
+        }
+        for path, snapshot in files.items()
+    ]
+    with duckdb.connect() as connection:
+        connection.register("brought", pa.Table.from_pylist(brought))
+        found = connection.execute(
+            """
+            WITH landed AS (
+                SELECT RECORD_METADATA.CreateTime AS created, brought.*
+                FROM read_parquet($files, filename = true) JOIN brought ON filename = file
+            )
+            SELECT count(*) AS records,
+                   quantile_cont(committed - created, [0.5, 0.95, 1]) AS latency,
+                   quantile_cont(visible - created, [0.5, 0.95, 1]) AS visible,
+                   quantile_cont(greatest(began - created, 0), [0.5, 0.95, 1]) AS wait
+            FROM landed WHERE created >= $since * 1000 AND created < $until * 1000
+            """,
+            {"files": list(files), "since": since, "until": until},
+        )
+        [row] = found.to_arrow_table().to_pylist()
+    return dict(row)
 
 
 def _snapshots_of_files(home: Path) -> dict[str, int]:

@@ -45,7 +45,7 @@ def connector_for(job: Job) -> Connector:
         "frazil.home": str(home),
         "frazil.namespace": DEFAULT_NAMESPACE,
         "frazil.commit.interval.ms": "0",
-        **{key: value for key, value in job.settings.items() if not key.startswith("bench.")},
+        **job.settings,
     }
     return Connector.from_properties(properties, spark=spark)
 
@@ -67,8 +67,8 @@ def as_row(report: CycleReport) -> dict[str, Any]:
 
 
 def answer(cycles: list[dict[str, Any]]) -> Answer:
-    """From the first cycle's plan to the last cycle's commit."""
-    return Answer(cycles[0]["began"], cycles[-1]["committed"], cycles=cycles)
+    """The answer of a connector that did these cycles."""
+    return Answer(cycles[-1]["committed"], cycles=cycles)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from common import Answer, Job, tell, told
 from confluent_kafka import Consumer, Message, TopicPartition
+
+from common import Answer, Job, tell, told
 from frazil.sources.kafka.reader import consumer_config
 
 CHUNK = 64 * 1024 * 1024
@@ -28,7 +29,7 @@ ORDER = """{"order_id": "BIGINT", "customer_name": "VARCHAR", "order_total": "DO
 COPY = f"""
     COPY (SELECT struct_pack(topic := '%(topic)s', "partition" := "partition", "offset" := "offset", "key" := "key"::VARCHAR,
                      schema_id := NULL::INTEGER, key_schema_id := NULL::INTEGER, "CreateTime" := "timestamp",
-                     "LogAppendTime" := NULL::BIGINT, "SnowflakeConnectorPushTime" := epoch_ms(now()),
+                     "LogAppendTime" := NULL::BIGINT, "SnowflakeConnectorPushTime" := read,
                      headers := NULL::MAP(VARCHAR, VARCHAR)) AS RECORD_METADATA, unnest(parsed)
           FROM (SELECT *, from_json(value, '{ORDER}') AS parsed FROM chunk))
     TO '%(path)s' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, FIELD_IDS 'auto', RETURN_STATS)"""
@@ -42,13 +43,12 @@ def main() -> None:
     for worker in workers:
         worker.start()
     ready.wait()
-    began = time.time()
     for worker in workers:
         worker.join()
     ended = time.time()
     if any(worker.exitcode for worker in workers):
         raise SystemExit("a worker failed")
-    tell(job, Answer(began, ended, files=sorted(map(str, Path(job.home).glob("*.parquet")))))
+    tell(job, Answer(ended, files=sorted(map(str, Path(job.home).glob("*.parquet")))))
 
 
 def work(job: Job, number: int, ready: Barrier) -> None:
@@ -91,6 +91,7 @@ def to_arrow(messages: list[Message]) -> pa.RecordBatch:
         "timestamp": pa.array([message.timestamp()[1] for message in messages], pa.int64()),
         "key": pa.array([message.key() for message in messages], pa.binary()).cast(pa.string()),
         "value": pa.array([message.value() for message in messages], pa.binary()).cast(pa.string()),
+        "read": pa.repeat(pa.scalar(time.time_ns() // 1_000_000, pa.int64()), len(messages)),
     }
     return pa.record_batch(columns)
 

@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
 from common import Answer, Job, tell, told
 from frazil.config import ConnectorSettings
 from frazil.sources.kafka.reader import consumer_config
 from frazil.tables.session import PACKAGES, embedded_catalog
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 from workload import FULL_NAME, METADATA, ORDER, create_table
 
-RECORDS = "partition int, offset bigint, timestamp bigint, key binary, value binary"
+RECORDS = "partition int, offset bigint, timestamp bigint, key binary, value binary, read bigint"
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -32,14 +33,15 @@ def main() -> None:
     create_table(spark)
     read = reader(job)
     cycles = []
-    began = time.time()
     for number, ranges in enumerate(batches(job)):
         started = time.time()
-        offsets = spark.createDataFrame(spark.sparkContext.parallelize(ranges, len(ranges)), "partition int, start bigint, end bigint")
+        offsets = spark.createDataFrame(
+            spark.sparkContext.parallelize(ranges, len(ranges)), "partition int, start bigint, end bigint"
+        )
         rows(offsets.mapInArrow(read, RECORDS), job.topic).writeTo(FULL_NAME).append()
         records = sum(end - start for _, start, end in ranges)
         cycles.append({"number": number, "records": records, "seconds": {"append": time.time() - started}})
-    tell(job, Answer(began, time.time(), cycles=cycles))
+    tell(job, Answer(time.time(), cycles=cycles))
     spark.stop()
 
 
@@ -105,6 +107,7 @@ def to_arrow(messages: list[Any]) -> pa.RecordBatch:
             "timestamp": pa.array([message.timestamp()[1] for message in messages], pa.int64()),
             "key": pa.array([message.key() for message in messages], pa.binary()),
             "value": pa.array([message.value() for message in messages], pa.binary()),
+            "read": pa.repeat(pa.scalar(time.time_ns() // 1_000_000, pa.int64()), len(messages)),
         }
     )
 
@@ -121,12 +124,14 @@ def rows(records: DataFrame, topic: str) -> DataFrame:
         "key_schema_id": null,
         "CreateTime": f.col("timestamp"),
         "LogAppendTime": null,
-        "SnowflakeConnectorPushTime": f.unix_millis(f.current_timestamp()),
+        "SnowflakeConnectorPushTime": f.col("read"),
         "headers": null,
     }
     metadata = f.struct(*(column.alias(name) for name, column in fields.items())).cast(METADATA)
     parsed = f.from_json(f.col("value").cast("string"), ORDER)
-    return records.select(metadata.alias("RECORD_METADATA"), parsed.alias("parsed")).select("RECORD_METADATA", "parsed.*")
+    return records.select(metadata.alias("RECORD_METADATA"), parsed.alias("parsed")).select(
+        "RECORD_METADATA", "parsed.*"
+    )
 
 
 if __name__ == "__main__":

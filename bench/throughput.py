@@ -20,7 +20,7 @@ from typing import Any
 
 import lake
 import workload
-from common import CONSOLE, Columns, Job, Watched, described, machine, medians, plain, run, show
+from common import CONSOLE, Answer, Columns, Job, Subject, described, machine, medians, plain, show
 from frazil.dev.kafka import KafkaBroker
 
 SUBJECTS: Mapping[str, str] = {
@@ -29,7 +29,6 @@ SUBJECTS: Mapping[str, str] = {
     "limit": "subject_limit.py",
 }
 RATIOS = (("frazil", "plain-spark"), ("frazil", "limit"))
-RATIO_COLUMNS = ("records_s", "mb_s", "records_cpu_s")
 
 COLUMNS: Columns = {
     "subject": ("subject", str),
@@ -46,8 +45,12 @@ COLUMNS: Columns = {
     "file MB": ("file_mb", plain(1)),
     "verified": ("verified", lambda found: "yes" if found else "NO"),
 }
-RATIO_HEADINGS: Columns = {key: COLUMNS[key] for key in ("subject", "records/s", "MB/s", "records/CPU-s")}
-for_ratios: Columns = {heading: (key, plain(2) if key != "subject" else str) for heading, (key, _) in RATIO_HEADINGS.items()}
+RATIO_COLUMNS: Columns = {
+    "": ("subject", str),
+    "records/s": ("records_s", plain(2)),
+    "records/CPU-s": ("records_cpu_s", plain(2)),
+    "peak MB": ("peak_mb", plain(2)),
+}
 
 PHASES = ("plan", "stage", "commit", "acknowledge")
 PARTS = ("read", "convert", "project", "move")
@@ -92,30 +95,35 @@ def measure(asked: argparse.Namespace, broker: KafkaBroker, directory: Path) -> 
     where = machine()
     CONSOLE.log(f"loading {asked.records:,} orders")
     size = workload.load(broker.bootstrap_servers, "orders", asked.partitions, asked.records)
-    job = Job(broker.bootstrap_servers, "orders", asked.partitions, asked.records, size / asked.records, "", asked.cores)
+    job = Job(
+        broker.bootstrap_servers, "orders", asked.partitions, asked.records, size / asked.records, "", asked.cores
+    )
     rows = []
     for number, subject in itertools.product(range(1, asked.runs + 1), asked.only):
         mine = replace(job, home=str(directory / f"{subject}-{number}"))
-        watched = run(SUBJECTS[subject], mine)
-        rows.append({"subject": subject, "run": number, **figures(mine, size, watched)})
-        CONSOLE.log(f"{subject}: {rows[-1]['records_s']:,.0f} records/s, {'verified' if rows[-1]['verified'] else 'WRONG'}")
+        with Subject(SUBJECTS[subject], mine) as running:
+            answer = running.finish()
+        row = figures(mine, size, running, answer)
+        CONSOLE.log(f"{subject}: {row['records_s']:,.0f} records/s, {'verified' if row['verified'] else 'WRONG'}")
+        rows.append({"subject": subject, "run": number, **row})
         shutil.rmtree(mine.home)
     options = {"records": asked.records, "bytes": size, "partitions": asked.partitions, "cores": asked.cores}
     return {"machine": where, **options, "runs": rows}
 
 
-def figures(job: Job, size: int, watched: Watched) -> dict[str, Any]:
-    """One run in numbers, its result read back."""
-    answer = watched.answer
+def figures(job: Job, size: int, subject: Subject, answer: Answer) -> dict[str, Any]:
+    """One run in numbers, its result read back: the clock runs from the first read to the last commit."""
     found = lake.landed(list(map(Path, answer.files)) or lake.files_of_table(Path(job.home)))
+    wall = answer.ended - found.first_read
+    cpu = subject.meter.cpu(found.first_read, answer.ended)
     return {
-        "records_s": job.records / watched.wall,
-        "mb_s": size / watched.wall / 1e6,
-        "wall_s": watched.wall,
-        "cpu_s": watched.cpu,
-        "records_cpu_s": job.records / watched.cpu,
-        "startup_s": watched.startup,
-        "peak_mb": watched.peak / 1e6,
+        "records_s": job.records / wall,
+        "mb_s": size / wall / 1e6,
+        "wall_s": wall,
+        "cpu_s": cpu,
+        "records_cpu_s": job.records / cpu,
+        "startup_s": found.first_read - subject.started,
+        "peak_mb": subject.meter.peak / 1e6,
         "commits": len(answer.cycles),
         "files": found.files,
         "file_mb": found.bytes / found.files / 1e6,
@@ -131,18 +139,21 @@ def report(results: Mapping[str, Any]) -> None:
     average = results["bytes"] / results["records"]
     title = f"{results['records']:,} records of {average:.0f} B in {results['partitions']} partitions, {results['cores']} cores"
     show(title, COLUMNS, runs)
-    by_subject = {name: [row for row in runs if row["subject"] == name] for name in dict.fromkeys(row["subject"] for row in runs)}
+    by_subject = {
+        name: [row for row in runs if row["subject"] == name] for name in dict.fromkeys(row["subject"] for row in runs)
+    }
     middle = {name: {**medians(rows), "subject": name, "run": "median"} for name, rows in by_subject.items()}
     for name, row in middle.items():
         row["verified"] = all(each["verified"] for each in by_subject[name])
     show("Medians", COLUMNS, list(middle.values()))
     ratios = [
-        {"subject": f"{one} / {other}", **{key: middle[one][key] / middle[other][key] for key in RATIO_COLUMNS}}
+        {"subject": f"{one} / {other}"}
+        | {key: middle[one][key] / middle[other][key] for key in medians([middle[one]]) if middle[other][key]}
         for one, other in RATIOS
         if one in middle and other in middle
     ]
     if ratios:
-        show("Ratios of the medians", for_ratios, ratios)
+        show("Ratios of the medians", RATIO_COLUMNS, ratios)
     if "frazil" in by_subject:
         ordered = sorted(by_subject["frazil"], key=lambda row: row["records_s"])
         show_cycles(ordered[len(ordered) // 2])
@@ -161,7 +172,14 @@ def flat(cycle: Mapping[str, Any]) -> dict[str, Any]:
     """A cycle's report as one row; `beside` is what the Spark job took beyond its slowest task."""
     parts = {part: cycle["task_seconds"].get(part, 0.0) for part in PARTS}
     beside = cycle["seconds"]["stage"] - sum(parts.values())
-    return {"number": cycle["number"], "records": cycle["records"], "files": cycle["files"], **cycle["seconds"], **parts, "beside": beside}
+    return {
+        "number": cycle["number"],
+        "records": cycle["records"],
+        "files": cycle["files"],
+        **cycle["seconds"],
+        **parts,
+        "beside": beside,
+    }
 
 
 if __name__ == "__main__":

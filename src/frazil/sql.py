@@ -43,9 +43,15 @@ def pointer(keys: Iterable[str]) -> str:
 
 
 def wildcard_path(keys: Iterable[str | None]) -> str:
-    """A JSON path below the given keys, as text; None stands for all elements of a list."""
-    steps = ("[*]" if key is None else '."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"' for key in keys)
-    return "$" + "".join(steps)
+    """A JSON path below the given keys, as text; None stands for all elements of a list.
+
+    DuckDB's paths cannot name the keys `*` and the empty string: in their place the path matches every key.
+    """
+    return "$" + "".join("[*]" if key is None else _path_step(key) for key in keys)
+
+
+def _path_step(key: str) -> str:
+    return ".*" if key in ("", "*") else '."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _without_nul(text: str) -> str:

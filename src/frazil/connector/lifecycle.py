@@ -204,6 +204,10 @@ class Connector:
             )
         return found
 
+    def dropped(self) -> dict[str, int]:
+        """Values of keys that have no column, by `<table>.<key>`, since the connector opened."""
+        return dict(self._ingestion.dropped) if self._ingestion else {}
+
     def staged(self) -> tuple[int, int]:
         """Records and bytes staged since the connector was made, as Spark's accumulators have them."""
         return int(self._job.records.value), int(self._job.bytes.value)

@@ -25,11 +25,11 @@ _PLAIN = {
 _TIME = r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TEXT_FORMS = {
-    "date": _DAY,
-    "timestamp": _DAY + _TIME,
-    "timestamptz": _DAY + _TIME + r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?",
+    "date": re.compile(_DAY),
+    "timestamp": re.compile(_DAY + _TIME),
+    "timestamptz": re.compile(_DAY + _TIME + r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"),
 }
-"""Regular expressions of the texts that are cast to dates and times: ISO 8601; text without a zone is UTC."""
+"""Forms of the texts that are cast to dates and times: ISO 8601; text without a zone is UTC."""
 
 
 def check_text_form(name: str, text: str) -> None:
@@ -38,14 +38,14 @@ def check_text_form(name: str, text: str) -> None:
     Raises:
         ValueError: the text is not in the type's form, or no moment of the years 1 to 9999 (UTC); the message says why.
     """
-    if not re.fullmatch(TEXT_FORMS[name], text):
+    if not TEXT_FORMS[name].fullmatch(text):
         raise ValueError(f"no ISO 8601 {name}")
     moment = dt.datetime.fromisoformat(text)
-    try:
-        # A zone may carry the moment into a year before 1 or after 9999.
-        moment.astimezone(dt.UTC) if moment.tzinfo else moment
-    except OverflowError as error:
-        raise ValueError(f"no {name}: year is out of range") from error
+    if moment.tzinfo and moment.year in (dt.MINYEAR, dt.MAXYEAR):
+        try:
+            moment.astimezone(dt.UTC)
+        except OverflowError as error:
+            raise ValueError("year is out of range in UTC") from error
 
 
 def unsupported(kind: IcebergType) -> str | None:

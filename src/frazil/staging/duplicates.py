@@ -12,7 +12,7 @@ import duckdb
 
 from frazil.model import Column, IcebergType, ListType, StructType
 from frazil.records.convert import VALUE
-from frazil.sql import literal, wildcard_path
+from frazil.sql import json_path, literal, wildcard_path
 
 
 def rows_with_duplicates(
@@ -31,13 +31,15 @@ def rows_with_duplicates(
         paths.extend((spelling, *path) for path in _structs(column.type))
     found: set[int] = set()
     for path in paths:
-        names = f"json_keys({VALUE}, {literal(wildcard_path(path))})"
-        listed = f"unnest({names})" if None in path else names
+        keys_of_one = [key for key in path if key is not None]
+        one = len(keys_of_one) == len(path)
+        names = f"json_keys({VALUE}, {json_path(keys_of_one) if one else literal(wildcard_path(path))})"
+        listed = names if one else f"unnest({names})"
         lists = connection.execute(f"SELECT DISTINCT names FROM (SELECT {listed} AS names FROM {chunk})").fetchall()
         twice = [keys for (keys,) in lists if keys is not None and len(keys) != len(set(keys))]
         if not twice:
             continue
-        condition = f"list_has_any({names}, $twice)" if None in path else f"list_contains($twice, {names})"
+        condition = f"list_contains($twice, {names})" if one else f"list_has_any({names}, $twice)"
         # A bound value may hold what a literal may not: keys with NUL characters.
         rows = connection.execute(f"SELECT {row} FROM {chunk} WHERE {condition}", {"twice": twice}).fetchall()
         found.update(number for (number,) in rows)

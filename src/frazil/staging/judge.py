@@ -135,7 +135,7 @@ def _unique(members: _Object) -> list[tuple[str, Any]]:
     found: dict[str, Any] = {}
     for key, value in members:
         if found.get(key) is not None and value is not None:
-            raise _ColumnMisfit(_short(key), "the key appears twice with a value")
+            raise _ColumnMisfit(key, "the key appears twice with a value")
         if found.get(key) is None:
             found[key] = value
     return list(found.items())

@@ -31,7 +31,7 @@ _CHUNK: Final = "chunk"
 _ROW: Final = "row"
 
 _LONG_NUMBER: Final = re.compile(r"[:\[,][ \t\r\n]*(-?(?:[0-9.]{16,}|[0-9.]+[eE])[-+.0-9eE]*)")
-"""A number that may have more digits than a DOUBLE keeps; within a text it is no number, but looking closer does no harm."""
+"""A number that may have more digits than a DOUBLE keeps; what looks like one within a text does no harm."""
 
 
 @dataclass(slots=True)

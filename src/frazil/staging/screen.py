@@ -111,7 +111,11 @@ class Screen:
                 decoded = self._decode(value)
             except _REFUSED:
                 decoded = self._after_learning(value)
-            if decoded is None or self._lacks_needed(decoded) or _is_too_deep(value):
+            if (
+                decoded is None
+                or (self._needed and self._lacks_needed(decoded))
+                or (len(value) > _SHALLOW and _is_too_deep(value))
+            ):
                 rows.append(row)
                 continue
             if self._unknown:
@@ -185,13 +189,14 @@ def _is_null(value: Any) -> bool:
     return value is None or value is UNSET or (isinstance(value, Raw) and bytes(value) == b"null")
 
 
+_SHALLOW: Final = 2 * DEEPEST
+"""Bytes of a record that has no room for more levels than `DEEPEST`."""
+
 _STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+', re.DOTALL)
 
 
 def _is_too_deep(value: bytes | str) -> bool:
     """Whether a record is nested deeper than the judge allows: the decoder does not count levels."""
-    if len(value) <= 2 * DEEPEST:
-        return False
     data = value.encode() if isinstance(value, str) else value
     if data.count(b"[") + data.count(b"{") <= DEEPEST:
         return False
@@ -285,7 +290,7 @@ def _optional(kind: Any) -> Any:
     return kind if kind is Raw else kind | None
 
 
-def _hook(kind: type[_Time] | type[_Unreadable], value: Any) -> _Time:
+def _hook(kind: type[_Time | _Unreadable], value: Any) -> _Time:
     """Accept a text for a date or time column only in the forms COPY casts exactly."""
     if not issubclass(kind, _Time) or not isinstance(value, str):
         raise TypeError("not in the column's form")
