@@ -172,8 +172,8 @@ class Fenced(Terminal):
 
     def __init__(self, connector: str, table: str, ours: int, theirs: int, rival: str) -> None:
         super().__init__(
-            f"another process opened the connector {connector} on the table {table} after this one (owner epoch "
-            f"{theirs}, owner {rival}; ours was {ours}), so this one stops for good. Nothing is lost or doubled. Run "
+            f"{rival} opened the connector {connector} on the table {table} after this process (owner epoch {theirs}, "
+            f"ours was {ours}), so this one stops for good. Nothing is lost or doubled. Run "
             "one of the two, or give them different names."
         )
         self.rival = rival

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -227,7 +228,8 @@ class Connector:
             except Transient as error:
                 self._retry(error, backoff)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
-                _log.exception("unexpected error", connector=self.settings.name)
+                # As text: a renderer that shows local variables would show the client's secrets.
+                _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
                 self._end(State.FAILED, _Unexpected(error))
                 return
         self._end(State.STOPPED, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +47,7 @@ class Opener:
         self._catalog = catalog
         self._source = source
         self.owner = str(uuid.uuid4())
+        self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
 
     def table_for(self, topic: str) -> TableName:
         """The table a topic goes to."""
@@ -64,7 +67,14 @@ class Opener:
             if known:
                 require_same_topics(known, topics)
             tokens = self._with_starts(known or self._no_tokens(), topics)
-            tokens = replace(tokens, owner=self.owner, epoch=epoch, commit=str(uuid.uuid4()), name=self._settings.name)
+            tokens = replace(
+                tokens,
+                name=self._settings.name,
+                commit=str(uuid.uuid4()),
+                owner=self.owner,
+                opener=self.opener,
+                epoch=epoch,
+            )
             faults.reach("during_open")
             try:
                 committed = self._commit(table, tokens, known.commit if known else None, epoch)
@@ -97,7 +107,7 @@ class Opener:
         if tokens is None:
             raise TableReplaced(str(opened.table.name), f"{opened.uuid} with our tokens", f"{found} without them")
         if tokens.epoch > opened.epoch:
-            raise Fenced(self._settings.name, str(opened.table.name), opened.epoch, tokens.epoch, tokens.owner)
+            raise Fenced(self._settings.name, str(opened.table.name), opened.epoch, tokens.epoch, tokens.opener)
         opened.tokens = tokens
 
     def _commit(self, table: Table, tokens: Tokens, before: str | None, epoch: int) -> Tokens:

@@ -253,7 +253,9 @@ class Ingestion:
             tokens = replace(tokens, rejects=rejects.write_list(table, number, reject_files, tokens.rejects).path)
         if reject := first_reject(staged):
             tokens = replace(tokens, last_error=last_error(reject))
-        tokens = replace(tokens, commit=number, owner=self._opener.owner, epoch=opened.epoch)
+        tokens = replace(
+            tokens, commit=number, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
+        )
         files = [file for task in staged for file in task.files]
         expected = Expectation(
             connector=self._settings.key,

@@ -116,5 +116,7 @@ def _field_id(number: int, kind: IcebergType) -> str:
 
 
 def _unsupported_field(field: Column) -> str | None:
+    if not field.name:
+        return "struct with a field without a name"
     # A VARIANT below the top level would need the raw text of a nested value, which DuckDB's reader does not keep.
     return "struct with a variant" if field.type == Primitive("variant") else unsupported(field.type)

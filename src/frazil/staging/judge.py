@@ -50,6 +50,8 @@ class Judge:
         """Judge for the table of `pipe`; `keeps_unknown` when new keys may become columns and so need usable names."""
         self._pipe = pipe
         self._keeps_unknown = keeps_unknown
+        self.spelled: set[str] = set()
+        """Names of the columns that records were written anew for."""
 
     def judge(self, text: str | None) -> str | Unfit | None:
         """The record as text the fast statement reads exactly (None for a tombstone), or why it cannot become a row."""
@@ -86,6 +88,7 @@ class Judge:
         for column in self._pipe.payload():
             if column.required and members.get(column.name, "null") == "null":
                 raise _ColumnMisfit(column.name, "the column must not be NULL and the record has no value for it")
+        self.spelled.update(members)
         return "{" + ", ".join(f"{_string(key)}: {value}" for key, value in members.items()) + "}"
 
     def _read(self, parsed: _Object) -> _Object:

@@ -105,8 +105,7 @@ class Projector:
             else:
                 rewritten[row] = verdict
         result.rejects += rejects_of(rows.records, self._topic, "project", unfit)
-        if rewritten:
-            self._screen.refused(rewritten.values(), Counter())
+        self._screen.learn(self._judge.spelled)
         rows.settle(rewritten, unfit)
 
     def _unknown_keys(self, rows: _Rows, judged: Iterable[int]) -> Iterable[str]:

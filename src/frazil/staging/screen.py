@@ -124,6 +124,11 @@ class Screen:
                         unknown[key] += 1
         return rows
 
+    def learn(self, keys: Iterable[str]) -> None:
+        """Learn keys that records have."""
+        if self._learn(keys):
+            self._decode = self._compile()
+
     def _lacks_needed(self, decoded: Any) -> bool:
         return any(all(_is_null(getattr(decoded, place)) for place in places) for places in self._needed)
 
@@ -133,8 +138,7 @@ class Screen:
             keys = _members(value)
         except _REFUSED:
             return None
-        if self._learn(keys):
-            self._decode = self._compile()
+        self.learn(keys)
         try:
             return self._decode(value)
         except _REFUSED:

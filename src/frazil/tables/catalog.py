@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from py4j.protocol import Py4JJavaError
-
 from frazil.errors import CatalogUnavailable, TableMissing
 from frazil.model import Column, TableName
 from frazil.records import metadata
-from frazil.tables.jvm import java_class, java_message
+from frazil.tables.jvm import JAVA_ERRORS, java_class, java_message
 from frazil.tables.schema import schema_to_json
 
 CREATED_BY: Final = "frazil.created"
@@ -49,7 +47,7 @@ class Catalog:
         if not self._call("look for a namespace", lambda: self._java.namespaceExists(java)):
             try:
                 self._java.createNamespace(java)
-            except Py4JJavaError as error:
+            except JAVA_ERRORS as error:
                 if java_class(error) != "AlreadyExistsException":
                     raise CatalogUnavailable(
                         f"create the namespace {'.'.join(namespace)}", java_message(error)
@@ -59,7 +57,7 @@ class Catalog:
         """All tables of a namespace; none if it does not exist."""
         try:
             listed = self._java.listTables(self._namespace(namespace))
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             if java_class(error) == "NoSuchNamespaceException":
                 return []
             raise CatalogUnavailable(f"list the tables of {'.'.join(namespace)}", java_message(error)) from error
@@ -86,7 +84,7 @@ class Catalog:
         """
         try:
             return self._java.loadTable(self._identifier(table))
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             if java_class(error) in ("NoSuchTableException", "NoSuchNamespaceException"):
                 raise TableMissing(str(table)) from error
             raise CatalogUnavailable(f"load the table {table}", java_message(error)) from error
@@ -105,7 +103,7 @@ class Catalog:
             builder = builder.withProperty(key, value)
         try:
             return builder.create()
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             if java_class(error) == "AlreadyExistsException":
                 return self.load(table)
             raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
@@ -123,7 +121,7 @@ class Catalog:
     def _call(self, action: str, request: Callable[[], _Answer]) -> _Answer:
         try:
             return request()
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             raise CatalogUnavailable(action, java_message(error)) from error
 
 

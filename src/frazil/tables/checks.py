@@ -49,7 +49,7 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
     if found is not None and (
         found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)
     ):
-        raise Fenced(expected.connector, table, expected.epoch, found.epoch, found.owner)
+        raise Fenced(expected.connector, table, expected.epoch, found.epoch, found.opener)
     if (found.commit if found else None) != expected.commit:
         raise TokensMoved(table, expected.commit, found.commit if found else None)
     for shape in expected.shapes:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
-from py4j.protocol import Py4JJavaError
 
 from frazil import faults
-from frazil.errors import CatalogUnavailable, CommitUnknown, TableMissing
+from frazil.errors import CatalogUnavailable, CommitUnknown
 from frazil.model import StagedFile
 from frazil.tables.checks import Expectation, check
-from frazil.tables.jvm import JvmState, data_file, java_class, java_message
+from frazil.tables.jvm import JAVA_ERRORS, JvmState, data_file, java_class, java_message
 from frazil.tables.table import Table
 from frazil.tables.tokens import Tokens, encode, key_of, read
 
@@ -63,7 +62,7 @@ def commit(table: Table, files: Sequence[StagedFile], tokens: Tokens, expected: 
         faults.reach("before_swap")
         try:
             transaction.underlyingOps().commit(transaction.startMetadata(), transaction.currentMetadata())
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             if java_class(error) == "CommitFailedException":
                 _log.info("somebody else committed first; looking again", table=str(table.name), attempt=attempt)
                 table.refresh()
@@ -79,10 +78,8 @@ def _begin(table: Table) -> Any:
     """A transaction on the newest version."""
     try:
         return table.java.newTransaction()
-    except Py4JJavaError as error:
-        if java_class(error) in ("NoSuchTableException", "NotFoundException"):
-            raise TableMissing(str(table.name)) from error
-        raise CatalogUnavailable(f"read the table {table.name}", java_message(error)) from error
+    except JAVA_ERRORS as error:
+        raise table.unreadable(error) from error
 
 
 def _build(
@@ -95,7 +92,7 @@ def _build(
             append = append.appendFile(data_file(table.catalog.jvm, table.java, file, base.spec_id))
         append.set(key, text).commit()
         transaction.updateProperties().set(key, text).commit()
-    except Py4JJavaError as error:
+    except JAVA_ERRORS as error:
         raise CatalogUnavailable(f"write the manifests of {table.name}", java_message(error)) from error
 
 

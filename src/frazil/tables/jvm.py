@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from frazil.model import Column, StagedFile
 from frazil.tables.schema import columns_from_json
@@ -120,17 +121,33 @@ def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:
     return jvm.org.apache.iceberg.ContentFileParser.fromJson(node, java_table.specs())
 
 
-def java_class(error: Py4JJavaError) -> str:
-    """The simple name of a Java exception's class."""
-    return str(error.java_exception.getClass().getSimpleName())
+JAVA_ERRORS: Final = (Py4JError, PySparkException)
+"""What a call into the JVM may raise: py4j's errors, and those PySpark makes of the exceptions it knows."""
 
 
-def java_message(error: Py4JJavaError) -> str:
+def java_class(error: Exception) -> str:
+    """The simple name of the Java exception's class; of the Python one's where none came from Java."""
+    exception = _exception(error)
+    return type(error).__name__ if exception is None else str(exception.getClass().getSimpleName())
+
+
+def java_message(error: Exception) -> str:
     """One line on a Java exception: its class, its message, and its deepest cause where that says more."""
-    exception = error.java_exception
+    exception = _exception(error)
+    if exception is None:
+        return f"{type(error).__name__}: {error}"
     said = f"{exception.getClass().getSimpleName()}: {exception.getMessage()}"
     cause = exception
     while cause.getCause() is not None:
         cause = cause.getCause()
     deepest = str(cause.getMessage())
     return said if deepest in said else f"{said} ({cause.getClass().getSimpleName()}: {deepest})"
+
+
+def _exception(error: Exception) -> Any:
+    # PySpark's own exceptions keep Java's as their origin, py4j's as theirs.
+    return (
+        getattr(error, "_origin", None)
+        if isinstance(error, PySparkException)
+        else getattr(error, "java_exception", None)
+    )

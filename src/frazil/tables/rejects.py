@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from py4j.protocol import Py4JJavaError
 
 from frazil.errors import CatalogUnavailable
-from frazil.tables.jvm import java_message
+from frazil.tables.jvm import JAVA_ERRORS, java_message
 from frazil.tables.table import Table
 
 
@@ -66,7 +65,7 @@ def _write(table: Table, path: str, text: str) -> None:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
-    except Py4JJavaError as error:
+    except JAVA_ERRORS as error:
         raise CatalogUnavailable(f"write the reject list {path}", java_message(error)) from error
 
 
@@ -78,5 +77,5 @@ def _read(table: Table, path: str) -> bytes:
             return bytes(stream.readAllBytes())
         finally:
             stream.close()
-    except Py4JJavaError as error:
+    except JAVA_ERRORS as error:
         raise CatalogUnavailable(f"read the reject list {path}", java_message(error)) from error

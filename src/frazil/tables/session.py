@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from frazil.errors import CatalogNotIceberg, SparkConnectRefused
-from frazil.tables.jvm import java_message
+from frazil.tables.jvm import JAVA_ERRORS, java_message
 
 EMBEDDED: Final = "frazil"
 """The catalog used when the user configured none: Iceberg's JDBC catalog on a SQLite file."""
@@ -119,7 +118,7 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
     session._jvm.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
     try:
         return session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(session._jsparkSession, name)  # noqa: SLF001
-    except Py4JJavaError as error:
+    except JAVA_ERRORS as error:
         raise CatalogNotIceberg(name, java_message(error)) from error
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
-from py4j.protocol import Py4JJavaError
 
-from frazil.errors import CatalogUnavailable, TableMissing, TableNotSupported
+from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNotSupported, TableReplaced
 from frazil.model import Column, Primitive, Shape, StructType, TableName
 from frazil.pipes.default import is_metadata
 from frazil.pipes.types import unsupported
 from frazil.records import metadata
 from frazil.tables.catalog import CREATED_BY, Catalog
-from frazil.tables.jvm import JvmState, java_class, java_message
+from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
 
 _OLDEST_FORMAT: Final = 2
 _EXPIRY_EVERY: Final = 60.0
 """Seconds between two looks at what may expire."""
+
+_OTHER_UUID: Final = re.compile(r"UUID does not match: current=(\S+) != refreshed=(\S+)")
+"""What Iceberg says when the table of a name became another one."""
 
 _JAVA_TYPES: Final = {
     "long": "LongType",
@@ -75,10 +78,17 @@ class Table:
         """
         try:
             self.java.refresh()
-        except Py4JJavaError as error:
-            if java_class(error) in ("NoSuchTableException", "NotFoundException"):
-                raise TableMissing(str(self.name)) from error
-            raise CatalogUnavailable(f"read the table {self.name}", java_message(error)) from error
+        except JAVA_ERRORS as error:
+            raise self.unreadable(error) from error
+
+    def unreadable(self, error: Exception) -> FrazilError:
+        """What a failure to read the newest version means."""
+        if java_class(error) in ("NoSuchTableException", "NotFoundException"):
+            return TableMissing(str(self.name))
+        replaced = _OTHER_UUID.search(java_message(error))
+        if replaced:
+            return TableReplaced(str(self.name), replaced[1], replaced[2])
+        return CatalogUnavailable(f"read the table {self.name}", java_message(error))
 
     def state(self) -> JvmState:
         """The version read last."""
@@ -125,7 +135,7 @@ class Table:
                 update = update.addColumn(None, name, getattr(types, _JAVA_TYPES[kind.name]).get())
             try:
                 update.commit()
-            except Py4JJavaError as error:
+            except JAVA_ERRORS as error:
                 if java_class(error) != "CommitFailedException":
                     raise CatalogUnavailable(f"add columns to {self.name}", java_message(error)) from error
 
@@ -140,7 +150,7 @@ class Table:
         before = time.time_ns() // 1_000_000 - min_age_ms
         try:
             self.java.expireSnapshots().expireOlderThan(before).retainLast(1).commit()
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             _log.warning("old snapshots were not expired this time", table=str(self.name), cause=java_message(error))
 
     def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:

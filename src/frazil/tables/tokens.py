@@ -3,7 +3,8 @@
 The tokens of a connector are one JSON object, deflated and base64-encoded. It stands in the summary of every snapshot
 the connector commits and, mirrored in the same swap, in a table property of the same name:
 
-    {"v": 1, "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>", "epoch": 7, "snapshot-seq": 41,
+    {"v": 1, "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>", "opener": "host-7 (pid 4711)",
+     "epoch": 7, "snapshot-seq": 41,
      "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "tokens": ["1041", null], "epochs": [3, null],
                            "counts": [[1040, 1042, 2], [0, 0, 0]], "times": [1760000000000, null]}},
      "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
@@ -82,6 +83,9 @@ class Tokens:
     rejects: str | None = None
     """Path of the newest reject list that is not delivered."""
 
+    opener: str = ""
+    """Where the owner runs, for people who look for it: host and process id."""
+
     def channel(self, partition: SourcePartition) -> Channel:
         """What is known of one channel."""
         topic = self.topics.get(partition.topic)
@@ -110,6 +114,7 @@ def encode(tokens: Tokens) -> str:
         "name": tokens.name,
         "commit": tokens.commit,
         "owner": tokens.owner,
+        "opener": tokens.opener,
         "epoch": tokens.epoch,
         "snapshot-seq": tokens.snapshot_seq,
         "topics": {
@@ -143,6 +148,7 @@ def decode(text: str) -> Tokens:
             name=document["name"],
             commit=document["commit"],
             owner=document["owner"],
+            opener=document["opener"],
             epoch=document["epoch"],
             snapshot_seq=document["snapshot-seq"],
             topics={name: _topic(topic) for name, topic in document["topics"].items()},
