@@ -95,6 +95,7 @@ class Subject:
     """
 
     def __init__(self, program: str, job: Job) -> None:
+        self._program = program
         self._job = job
         home = Path(job.home)
         home.mkdir(parents=True)
@@ -133,10 +134,10 @@ class Subject:
         Raises:
             RuntimeError: it failed; the message has the end of its log.
         """
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        if self._process.stdin:
+            self._process.stdin.close()
         if self._process.wait(timeout) != 0:
-            raise RuntimeError(f"{' '.join(self._process.args[1:2])} failed:\n{tail(self._log, 40)}")  # type: ignore[index]
+            raise RuntimeError(f"{self._program} failed:\n{tail(self._log, 40)}")
         return Answer(**json.loads(_answer_file(self._job).read_text()))
 
 
@@ -218,8 +219,10 @@ def machine() -> dict[str, Any]:
 def described(found: Mapping[str, Any]) -> str:
     """The machine in one line."""
     libraries = ", ".join(f"{name} {found[name]}" for name in LIBRARIES)
-    load = f"load before the start {found['load_before']}"
-    return f"{found['cores']} cores, {found['cpu']}, {found['memory_gb']} GB; Python {found['python']}, {libraries}; {load}"
+    return (
+        f"{found['cores']} cores, {found['cpu']}, {found['memory_gb']} GB; Python {found['python']}, {libraries}; "
+        f"load before the start {found['load_before']}"
+    )
 
 
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
@@ -228,7 +231,8 @@ Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
 
 def show(title: str, columns: Columns, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as a table, missing values blank; the first column is text."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    CONSOLE.print(f"\n[bold]{title}[/bold]")
+    table = Table()
     for number, heading in enumerate(columns):
         table.add_column(heading, justify="right" if number else "left")
     for row in rows:

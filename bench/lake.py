@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,17 +67,18 @@ def landed(files: Sequence[Path]) -> Landed:
         """,
         {"files": list(map(str, files))},
     ).fetchone()
-    assert row is not None
-    rows, distinct, order_ids, nulls, first_read = map(int, row)
+    rows, distinct, order_ids, nulls, first_read = map(int, row or ())
     return Landed(
         rows, distinct, order_ids, nulls, first_read / 1000, len(files), sum(file.stat().st_size for file in files)
     )
 
 
-def commit_times(home: Path) -> dict[int, int]:
-    """`committed_at` of every snapshot, in ms since the epoch."""
-    snapshots = _metadata(home)["snapshots"]
-    return {snapshot["snapshot-id"]: snapshot["timestamp-ms"] for snapshot in snapshots}
+def commits(home: Path) -> int:
+    """How many commits have brought rows so far; none while there is no table."""
+    try:
+        return sum(int(snapshot["summary"].get("added-records", 0)) > 0 for snapshot in _metadata(home)["snapshots"])
+    except (LookupError, OSError, sqlite3.OperationalError):
+        return 0
 
 
 def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: float) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: f
         until: excluded.
     """
     files = _snapshots_of_files(home)
-    committed = commit_times(home)
+    committed = {snapshot["snapshot-id"]: snapshot["timestamp-ms"] for snapshot in _metadata(home)["snapshots"]}
     brought = [
         {
             "file": path,
@@ -115,8 +117,8 @@ def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: f
             """,
             {"files": list(files), "since": since, "until": until},
         )
-        [row] = found.to_arrow_table().to_pylist()
-    return dict(row)
+        names = [column[0] for column in found.description or ()]
+        return dict(zip(names, found.fetchone() or (), strict=True))
 
 
 def _snapshots_of_files(home: Path) -> dict[str, int]:

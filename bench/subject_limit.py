@@ -22,12 +22,15 @@ from frazil.sources.kafka.reader import consumer_config
 CHUNK = 64 * 1024 * 1024
 """Bytes of values in one file, as frazil's chunks."""
 
-ORDER = """{"order_id": "BIGINT", "customer_name": "VARCHAR", "order_total": "DOUBLE", "isPaid": "BOOLEAN",
-    "order_date": "TIMESTAMPTZ", "status": "VARCHAR", "items": [{"sku": "VARCHAR", "qty": "INTEGER", "price": "DOUBLE"}],
-    "address": {"city": "VARCHAR", "zip": "VARCHAR", "geo": {"lat": "DOUBLE", "lon": "DOUBLE"}}, "note": "VARCHAR"}"""
+ORDER = """{
+    "order_id": "BIGINT", "customer_name": "VARCHAR", "order_total": "DOUBLE", "isPaid": "BOOLEAN",
+    "order_date": "TIMESTAMPTZ", "status": "VARCHAR",
+    "items": [{"sku": "VARCHAR", "qty": "INTEGER", "price": "DOUBLE"}],
+    "address": {"city": "VARCHAR", "zip": "VARCHAR", "geo": {"lat": "DOUBLE", "lon": "DOUBLE"}}, "note": "VARCHAR"
+}"""
 
 COPY = f"""
-    COPY (SELECT struct_pack(topic := '%(topic)s', "partition" := "partition", "offset" := "offset", "key" := "key"::VARCHAR,
+    COPY (SELECT struct_pack(topic := '%(topic)s', "partition" := "partition", "offset" := "offset", "key" := "key",
                      schema_id := NULL::INTEGER, key_schema_id := NULL::INTEGER, "CreateTime" := "timestamp",
                      "LogAppendTime" := NULL::BIGINT, "SnowflakeConnectorPushTime" := read,
                      headers := NULL::MAP(VARCHAR, VARCHAR)) AS RECORD_METADATA, unnest(parsed)

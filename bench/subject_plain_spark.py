@@ -1,7 +1,8 @@
 """Subject: plain PySpark, as a user writes it by hand.
 
-Offset ranges are spread over Spark tasks; a Python function reads them with a Kafka consumer (`mapInArrow`); Spark parses
-the JSON (`from_json`) and appends to Iceberg. No tokens, no checks: a bad value becomes NULL, a restart begins anew.
+Offset ranges are spread over Spark tasks; a Python function reads them with a Kafka consumer (`mapInArrow`); Spark
+parses the JSON (`from_json`) and appends to Iceberg. No tokens and no checks: a bad value becomes NULL, and a restart
+begins anew.
 """
 
 from __future__ import annotations

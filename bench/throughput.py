@@ -137,15 +137,14 @@ def report(results: Mapping[str, Any]) -> None:
     runs: Sequence[Mapping[str, Any]] = results["runs"]
     CONSOLE.print(described(results["machine"]))
     average = results["bytes"] / results["records"]
-    title = f"{results['records']:,} records of {average:.0f} B in {results['partitions']} partitions, {results['cores']} cores"
-    show(title, COLUMNS, runs)
     by_subject = {
         name: [row for row in runs if row["subject"] == name] for name in dict.fromkeys(row["subject"] for row in runs)
     }
     middle = {name: {**medians(rows), "subject": name, "run": "median"} for name, rows in by_subject.items()}
     for name, row in middle.items():
         row["verified"] = all(each["verified"] for each in by_subject[name])
-    show("Medians", COLUMNS, list(middle.values()))
+    title = f"{results['records']:,} records of {average:.0f} B in {results['partitions']} partitions"
+    show(f"{title}, {results['cores']} cores", COLUMNS, [*runs, *middle.values()])
     ratios = [
         {"subject": f"{one} / {other}"}
         | {key: middle[one][key] / middle[other][key] for key in medians([middle[one]]) if middle[other][key]}

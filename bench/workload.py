@@ -33,7 +33,7 @@ METADATA: Final = (
 
 def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
     """Make the topic."""
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
     admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(60)
 
 

@@ -41,7 +41,7 @@ def check_text_form(name: str, text: str) -> None:
     if not TEXT_FORMS[name].fullmatch(text):
         raise ValueError(f"no ISO 8601 {name}")
     moment = dt.datetime.fromisoformat(text)
-    if moment.tzinfo and moment.year in (dt.MINYEAR, dt.MAXYEAR):
+    if moment.tzinfo and not dt.MINYEAR < moment.year < dt.MAXYEAR:
         try:
             moment.astimezone(dt.UTC)
         except OverflowError as error:

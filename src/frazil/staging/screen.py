@@ -53,7 +53,7 @@ class _TimestampTz(_Time):
     name = "timestamptz"
 
 
-_ACCEPTED: Final[dict[type[_Time], _Time]] = {kind: kind() for kind in (_Date, _Timestamp, _TimestampTz)}
+_ACCEPTED: Final[dict[type[Any], _Time]] = {kind: kind() for kind in (_Date, _Timestamp, _TimestampTz)}
 
 
 class _Unreadable:
@@ -167,7 +167,7 @@ class Screen:
         self._needed = []
         for number, column in enumerate(self._pipe.payload()):
             kind = self._types[column.name]
-            spellings = self.spellings.get(column.name, [column.name] if column.required else [])
+            spellings = self.spellings.get(column.name, ())
             places = {f"column_{number}_{which}": key for which, key in enumerate(spellings) if _is_field_name(key)}
             required = column.required and len(spellings) == len(places) == 1 and kind is not Raw
             fields.extend(_field(place, kind, required=required) for place in places)
@@ -296,7 +296,8 @@ def _optional(kind: Any) -> Any:
 
 def _hook(kind: type[_Time | _Unreadable], value: Any) -> _Time:
     """Accept a text for a date or time column only in the forms COPY casts exactly."""
-    if not issubclass(kind, _Time) or not isinstance(value, str):
+    accepted = _ACCEPTED.get(kind)
+    if accepted is None or not isinstance(value, str):
         raise TypeError("not in the column's form")
-    check_text_form(kind.name, value)
-    return _ACCEPTED[kind]
+    check_text_form(accepted.name, value)
+    return accepted

@@ -93,8 +93,10 @@ def _type_change(staged: IcebergType, current: IcebergType) -> str | None:
             return None if staged == current or _promoted(staged, current) else changed
         case StructType(fields=before), StructType(fields=after):
             return incompatible_change(before, after)
-        case ListType(element=before, element_id=old), ListType(element=after, element_id=new):
-            return changed if old != new else _type_change(before, after)
+        case ListType(element=before), ListType(element=after):
+            if (staged.element_id, staged.element_required) != (current.element_id, current.element_required):
+                return changed
+            return _type_change(before, after)
         case MapType(), MapType():
             return None if staged == current else changed
         case _:

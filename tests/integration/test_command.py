@@ -1,0 +1,164 @@
+"""The `frazil` command as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from tests.integration.processes import FRAZIL, Running, frazil, write_properties
+
+from frazil.dev.kafka import KafkaBroker
+from frazil.testing.records import produce
+from frazil.testing.topics import create_topic, wait_until
+
+CHANNEL_FIELDS = [
+    "connector", "channel", "topic", "partition", "table", "pipe", "offset_token", "latest_offset", "lag_records",
+    "lag_seconds", "rows_inserted", "rows_parsed", "rows_error", "last_error", "state", "last_commit_time", "owner_epoch",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_properties(
+        tmp_path_factory.mktemp("worker") / "worker.properties",
+        bootstrap__servers=broker.bootstrap_servers,
+        key__converter="org.apache.kafka.connect.storage.StringConverter",
+        value__converter="org.apache.kafka.connect.json.JsonConverter",
+        value__converter__schemas__enable="false",
+    )
+
+
+@pytest.fixture(scope="module")
+def landed(broker: KafkaBroker, worker: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which two connectors, one of them from a JSON file, have landed their topics."""
+    home = tmp_path_factory.mktemp("landed")
+    for topic in ("fruit", "veg-etables"):
+        create_topic(broker.bootstrap_servers, topic, 2)
+        produce(broker.bootstrap_servers, topic, [f'{{"id": {n}, "tags": ["a", {n}]}}' for n in range(10)], partition=1)
+    first = write_properties(
+        home / "fruit.properties",
+        name="fruit-sink",
+        connector__class="com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector",
+        topics="fruit",
+        snowflake__topic2table__map="fruit:fruit",
+        snowflake__url__name="acme.snowflakecomputing.com",
+        snowflake__private__key="MIIabc",
+    )
+    second = home / "vegetables.json"
+    second.write_text(
+        json.dumps({"name": "v", "config": {"connector.class": "frazil.KafkaConnector", "topics": "veg-etables"}})
+    )
+    done = frazil("run", "--worker", worker, "--home", home, "--until-caught-up", first, second)
+    assert done.returncode == 0, done.stderr
+    assert "MIIabc" not in done.stdout + done.stderr
+    assert "snowflake.private.key" in done.stderr
+    return home
+
+
+def test_channels_shows_tokens_and_lag_while_nothing_runs(landed: Path, broker: KafkaBroker):
+    produce(broker.bootstrap_servers, "fruit", ['{"id": 10}'], partition=1)
+
+    done = frazil("channels", "--home", landed, "--format", "json")
+
+    assert done.returncode == 0, done.stderr
+    channels = json.loads(done.stdout)
+    assert [list(channel) for channel in channels] == [CHANNEL_FIELDS] * 4
+    fruit = next(each for each in channels if each["topic"] == "fruit" and each["partition"] == 1)
+    assert fruit["channel"] == f"{fruit['connector']}_fruit_1"
+    assert (fruit["table"], fruit["pipe"], fruit["state"], fruit["owner_epoch"]) == (
+        "public.FRUIT",
+        "FRUIT-STREAMING",
+        "STOPPED",
+        1,
+    )
+    assert (fruit["offset_token"], fruit["latest_offset"], fruit["lag_records"]) == ("9", 10, 1)
+    assert fruit["lag_seconds"] > 0
+    assert (fruit["rows_inserted"], fruit["rows_parsed"], fruit["rows_error"]) == (10, 10, 0)
+    vegetables = next(each for each in channels if each["topic"] == "veg-etables" and each["partition"] == 1)
+    assert vegetables["table"].startswith("public.VEG_ETABLES_")
+    assert (vegetables["lag_records"], vegetables["lag_seconds"]) == (0, 0.0)
+
+
+def test_sql_prints_rows_as_json_objects_csv_and_a_table(landed: Path):
+    query = "select id, tags, record_metadata.offset as place from Fruit where id < 2 order by id"
+
+    as_json = frazil("sql", "--home", landed, "--format", "json", query)
+    as_csv = frazil("sql", "--home", landed, "--format", "csv", f"with x as ({query}) select id, place from x")
+    refused = frazil("sql", "--home", landed, "delete from fruit")
+    missing = frazil("sql", "--home", landed, "select * from bread")
+
+    assert json.loads(as_json.stdout) == [
+        {"id": 0, "tags": ["a", 0], "place": 0},
+        {"id": 1, "tags": ["a", 1], "place": 1},
+    ]
+    assert list(csv.reader(io.StringIO(as_csv.stdout))) == [["id", "place"], ["0", "0"], ["1", "1"]]
+    assert (refused.returncode, missing.returncode) == (1, 1)
+    assert "DELETE" in refused.stderr
+    assert "FRUIT" in missing.stderr
+
+
+def test_a_wrong_configuration_is_reported_whole_with_exit_code_2(tmp_path: Path):
+    file = write_properties(
+        tmp_path / "wrong.properties",
+        name="wrong",
+        connector__class="frazil.KafkaConnector",
+        topics="a",
+        errors__tolerance="some",
+        transforms="x",
+        snowflake__private__key="SECRET",
+    )
+
+    done = frazil("run", file)
+
+    assert done.returncode == 2
+    for key in ("errors.tolerance", "transforms", "value.converter", "bootstrap.servers"):
+        assert key in done.stderr
+    assert "SECRET" not in done.stderr
+    assert frazil("validate", file).returncode == 2
+
+
+def test_a_connector_stops_cleanly_on_sigterm_and_a_failed_one_ends_the_process_with_1(
+    worker: Path, broker: KafkaBroker, tmp_path: Path
+):
+    for topic in ("good-ones", "bad-ones"):
+        create_topic(broker.bootstrap_servers, topic)
+    produce(broker.bootstrap_servers, "bad-ones", ["no json"])
+    files = [
+        write_properties(
+            tmp_path / f"{topic}.properties", name=topic, topics=topic, connector__class="frazil.KafkaConnector"
+        )
+        for topic in ("good-ones", "bad-ones")
+    ]
+    log = tmp_path / "log"
+    running = Running([FRAZIL, "run", "--worker", str(worker), "--home", str(tmp_path / "home"), *map(str, files)], log)
+    running.until_it_says("[5015]")
+    produce(broker.bootstrap_servers, "good-ones", ['{"n": 1}'])
+    wait_until(lambda: (tmp_path / "home/warehouse/public").exists(), "tables to appear")
+
+    running.process.send_signal(signal.SIGTERM)
+
+    assert running.ended(12) == 1
+    said = log.read_text()
+    assert "topic bad-ones, partition 0, offset 0" in said
+    assert "Traceback" not in said
+
+
+def test_a_running_connector_alone_exits_0_within_ten_seconds_of_sigterm(
+    worker: Path, broker: KafkaBroker, tmp_path: Path
+):
+    create_topic(broker.bootstrap_servers, "quiet")
+    file = write_properties(
+        tmp_path / "quiet.properties", name="quiet", topics="quiet", connector__class="frazil.KafkaConnector"
+    )
+    running = Running(
+        [FRAZIL, "run", "--worker", str(worker), "--home", str(tmp_path / "home"), str(file)], tmp_path / "log"
+    )
+    running.until_it_says("opened a table")
+
+    running.process.send_signal(signal.SIGTERM)
+
+    assert running.ended(10) == 0

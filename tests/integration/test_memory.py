@@ -1,0 +1,66 @@
+"""Memory is bounded by the chunk, not by the range."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from frazil.dev.kafka import KafkaBroker
+from frazil.dev.orders_producer import OrderProducer
+from frazil.testing import iceberg
+from frazil.testing.topics import create_topic, wait_until
+from tests.integration.processes import FRAZIL, Running, write_properties
+
+RECORDS = 500_000
+"""About 390 MB of values, in one partition."""
+
+MOST = 900 * 1024 * 1024
+"""Bytes a Python worker may take: Arrow and DuckDB for one chunk of 64 MB, and librdkafka's queue."""
+
+
+@pytest.mark.slow
+def test_a_range_far_larger_than_a_chunk_is_staged_in_bounded_memory(broker: KafkaBroker, tmp_path: Path):
+    create_topic(broker.bootstrap_servers, "large")
+    producer = OrderProducer(broker.bootstrap_servers, "large", rate=None).start()
+    wait_until(lambda: producer.totals().records >= RECORDS, "the records to be produced", 120)
+    produced = producer.stop().records
+    file = write_properties(
+        tmp_path / "large.properties",
+        name="large",
+        connector__class="frazil.KafkaConnector",
+        topics="large",
+        tasks__max="1",
+        bootstrap__servers=broker.bootstrap_servers,
+        value__converter="org.apache.kafka.connect.json.JsonConverter",
+        value__converter__schemas__enable="false",
+        frazil__cycle__max__bytes=str(2**31),
+    )
+    running = Running([FRAZIL, "run", "--until-caught-up", "--home", str(tmp_path / "home"), str(file)], tmp_path / "log")
+
+    peak = _peak_of_workers(running)
+
+    assert running.ended(300) == 0, (tmp_path / "log").read_text()
+    metadata = iceberg.read_metadata(iceberg.current_metadata(tmp_path / "home/catalog.db", "public", "LARGE"))
+    assert sum(file.rows for file in iceberg.data_files(metadata)) == produced
+    assert 0 < peak < MOST
+
+
+def _peak_of_workers(running: Running) -> int:
+    """The largest resident size any Python worker of the process ever had, in bytes."""
+    peak = 0
+    process = psutil.Process(running.process.pid)
+
+    def ended() -> bool:
+        nonlocal peak
+        try:
+            for child in process.children(recursive=True):
+                if "pyspark.daemon" in " ".join(child.cmdline()):
+                    peak = max(peak, child.memory_info().rss)
+        except psutil.NoSuchProcess:
+            pass
+        return running.process.poll() is not None
+
+    wait_until(ended, "the run to end", 300)
+    return peak

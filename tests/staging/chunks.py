@@ -1,0 +1,136 @@
+"""Put records through the Projector and read the file back without our code."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from frazil.model import Column, Drift, IcebergType, ListType, Primitive, Reject, StructType
+from frazil.pipes.default import DefaultPipe
+from frazil.records.convert import convert
+from frazil.sources.kafka.reader import SCHEMA
+from frazil.staging.project import Projector
+from frazil.staging.worker import locked_down
+from frazil.staging.write import Written
+
+TOPIC = "orders"
+NOW = 1_760_000_000_000
+
+_ids = itertools.count(1)
+
+
+def primitive(name: str) -> Primitive:
+    """`long`, `variant`, `decimal(38,2)` …"""
+    if not name.startswith("decimal"):
+        return Primitive(name)
+    precision, scale = name.removeprefix("decimal(").removesuffix(")").split(",")
+    return Primitive("decimal", int(precision), int(scale))
+
+
+def column(name: str, kind: str | IcebergType, *, required: bool = False) -> Column:
+    """A column with a field id no other has."""
+    return Column(next(_ids), name, primitive(kind) if isinstance(kind, str) else kind, required)
+
+
+def columns(**kinds: str | IcebergType) -> tuple[Column, ...]:
+    """Optional columns by name."""
+    return tuple(column(name, kind) for name, kind in kinds.items())
+
+
+def struct(**kinds: str | IcebergType) -> StructType:
+    """A struct of optional fields."""
+    return StructType(columns(**kinds))
+
+
+def listed(kind: str | IcebergType, *, required: bool = False) -> ListType:
+    """A list of elements of one type."""
+    return ListType(next(_ids), primitive(kind) if isinstance(kind, str) else kind, required)
+
+
+def batch(values: Iterable[str | bytes | None], **others: Sequence[Any]) -> pa.RecordBatch:
+    """Records as the reader gives them; the n-th has offset n. `others` are columns of the reader's schema."""
+    given = [value.encode() if isinstance(value, str) else value for value in values]
+    count = len(given)
+    fields: dict[str, Sequence[Any]] = {
+        "partition": [0] * count,
+        "offset": range(count),
+        "timestamp": [NOW] * count,
+        "log_append_time": [False] * count,
+        "key": [None] * count,
+        "headers": [None] * count,
+        **others,
+        "value": given,
+    }
+    return pa.RecordBatch.from_arrays([pa.array(fields[each.name], each.type) for each in SCHEMA], schema=SCHEMA)
+
+
+@dataclass
+class Landing:
+    """What became of some records."""
+
+    rows: list[Any] = field(default_factory=list)
+    """Values of the only column, or tuples of all."""
+
+    rejects: dict[int, Reject] = field(default_factory=dict)
+    """By offset."""
+
+    unknown: dict[str, int] = field(default_factory=dict)
+    drift: Drift = field(default_factory=dict)
+    written: Written | None = None
+
+    @property
+    def reasons(self) -> dict[int, tuple[str | None, str]]:
+        """Column and reason of each reject, by offset."""
+        return {offset: (reject.column, reject.reason) for offset, reject in self.rejects.items()}
+
+
+class Worker:
+    """A locked-down connection to write with, as a Spark worker keeps one, and a plain one to read with."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        self.connection = locked_down(scratch)
+        self._reader = duckdb.connect()
+        self._reader.execute("SET TimeZone = 'UTC'")
+
+    def read(self, path: Path) -> list[tuple[Any, ...]]:
+        """The rows of a Parquet file, by plain DuckDB."""
+        found = self._reader.sql(f"FROM read_parquet('{path}')")
+        if "VARIANT" in map(str, found.types):
+            return found.fetchall()
+        return [tuple(row.values()) for row in found.to_arrow_table().to_pylist()]
+
+    def close(self) -> None:
+        self.connection.close()
+        self._reader.close()
+
+
+class Table:
+    """A table whose chunks are projected by one task, one after the other."""
+
+    def __init__(self, worker: Worker, shape: Sequence[Column], *, evolves: bool = False) -> None:
+        self.columns = tuple(shape)
+        self._worker = worker
+        self._projector = Projector(worker.connection, DefaultPipe(self.columns), TOPIC, evolves=evolves)
+
+    def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
+        """Project one chunk."""
+        converted = convert(batch(values, **others), TOPIC, "string", NOW)
+        path = self._worker.scratch / f"{next(_ids)}.parquet"
+        projected = self._projector.project(converted.table, converted.records, path)
+        rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}
+        rows = self._worker.read(path) if projected.written else []
+        assert len(rows) + len(rejects) == len(values) or projected.drift
+        return Landing(
+            [row[0] for row in rows] if len(self.columns) == 1 else rows,
+            rejects,
+            dict(projected.unknown),
+            projected.drift,
+            projected.written,
+        )

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from frazil.model import Column
+
+from .chunks import Table, Worker
+
+MakeTable = Callable[..., Table]
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """One worker for all tests: what it keeps between tasks must not matter."""
+    running = Worker(tmp_path_factory.mktemp("scratch"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def make_table(worker: Worker) -> MakeTable:
+    """Make a table of the given columns: `make_table(*columns(a="long"), evolves=False)`."""
+
+    def make(*shape: Column, evolves: bool = False) -> Table:
+        return Table(worker, shape, evolves=evolves)
+
+    return make

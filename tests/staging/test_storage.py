@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.staging.storage import Storage, StorageRefused, local_path
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/data/x.parquet", "/data/x.parquet"),
+        ("file:/data/x.parquet", "/data/x.parquet"),
+        ("file:///data/x.parquet", "/data/x.parquet"),
+        ("file://localhost/data/x", "/data/x"),
+        ("relative/x", "relative/x"),
+        ("/with:colon/x", "/with:colon/x"),
+        # Hadoop and Iceberg take a location's characters as they are, so must the files.
+        ("file:///my data/a%20b/c#d/e?f", "/my data/a%20b/c#d/e?f"),
+        ("/a%20b#c?d", "/a%20b#c?d"),
+    ],
+)
+def test_a_local_location_is_a_path_character_by_character(location: str, path: str) -> None:
+    assert local_path(location) == Path(path)
+
+
+@pytest.mark.parametrize(
+    "location", ["s3://bucket/x", "s3a://bucket/x", "hdfs://host/x", "hdfs:/x", "gs://b/x", "file://host/x", "abfs:x"]
+)
+def test_other_schemes_are_refused_by_name(tmp_path: Path, location: str) -> None:
+    source = tmp_path / "x"
+    source.write_text("x")
+
+    for attempt in (
+        lambda: local_path(location),
+        lambda: Storage().move(source, location),
+        lambda: Storage().delete(location),
+    ):
+        with pytest.raises(StorageRefused, match=location):
+            attempt()
+    assert source.exists()
+
+
+def test_a_file_appears_whole_under_its_own_name_only(tmp_path: Path) -> None:
+    source, target = tmp_path / "staged", tmp_path / "my table" / "data" / "a%20b.parquet"
+    source.write_bytes(b"rows")
+
+    Storage().move(source, f"file://{target}")
+
+    assert target.read_bytes() == b"rows"
+    assert [each.name for each in target.parent.iterdir()] == [target.name]
+    assert not source.exists()
+
+
+def test_deleting_is_safe_to_repeat(tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    target.write_text("x")
+
+    Storage().delete(str(target))
+    Storage().delete(target.as_uri())
+
+    assert not target.exists()

@@ -1,0 +1,258 @@
+"""What does not fit is a reject with its column and reason, never a NULL, and takes no good record with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from frazil.model import IcebergType
+from frazil.staging.judge import DEEPEST
+
+from .chunks import Table, column, columns, listed, struct
+
+MakeTable = Callable[..., Table]
+
+NESTED = struct(x="long", y=listed(struct(d="date")))
+HUGE = "1e9999999999999999999999"
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "value", "reason"),
+    [
+        ("long", "1", '"1"', "a text does not fit"),
+        ("long", "1", '""', "a text does not fit"),
+        ("long", "1", "1.5", "is not a whole number"),
+        ("long", "1", "true", "a boolean does not fit"),
+        ("long", "1", "{}", "an object does not fit"),
+        ("long", "1", "[1]", "an array does not fit"),
+        ("long", "1", "9223372036854775808", "out of the range of long"),
+        ("long", "1", "-9223372036854775809", "out of the range of long"),
+        ("long", "1", "1e400", "out of the range of long"),
+        ("long", "1", HUGE, "does not fit"),
+        ("long", "1", "NaN", "does not fit"),
+        ("long", "1", "-Infinity", "does not fit"),
+        ("int", "1", "2147483648", "out of the range of int"),
+        ("int", "1", "-2147483649", "out of the range of int"),
+        ("int", "1", "true", "a boolean does not fit"),
+        ("boolean", "true", "1", "a number does not fit"),
+        ("boolean", "true", '"true"', "a text does not fit"),
+        ("double", "1", "1e400", "out of the range of double"),
+        ("double", "1", '"1"', "a text does not fit"),
+        ("double", "1", '"NaN"', "a text does not fit"),
+        ("double", "1", "false", "a boolean does not fit"),
+        ("float", "1", "1e39", "out of the range of float"),
+        ("float", "1", "3.4028235677973366e38", "out of the range of float"),
+        ("decimal(5,2)", "1", "1.005", "more than 2 digits after the point"),
+        ("decimal(5,2)", "1", "1000", "out of the range of decimal(5,2)"),
+        ("decimal(5,2)", "1", "-1e3", "out of the range of decimal(5,2)"),
+        ("decimal(5,2)", "1", "1e999999", "out of the range of decimal(5,2)"),
+        ("decimal(5,2)", "1", "1e-999999", "digits after the point"),
+        ("decimal(5,2)", "1", HUGE, "does not fit"),
+        ("decimal(5,2)", "1", "NaN", "does not fit"),
+        ("decimal(5,2)", "1", '"1"', "a text does not fit"),
+        ("decimal(38,0)", "1", "12345678901234567890123456789.1", "more than 0 digits after the point"),
+        ("decimal(38,2)", "1", "123456789012345678901234567890.123", "more than 2 digits after the point"),
+        ("decimal(38,0)", "1", "1" + "0" * 38, "out of the range"),
+        ("string", '"x"', '"\\ud800"', "unpaired surrogate"),
+        ("string", '"x"', '{"k": "\\udfff"}', "unpaired surrogate"),
+        ("date", '"2024-01-01"', '"2024-02-30"', "day is out of range"),
+        ("date", '"2024-01-01"', '"2024-1-1"', "no ISO 8601 date"),
+        ("date", '"2024-01-01"', '"2024-01-01T00:00:00"', "no ISO 8601 date"),
+        ("date", '"2024-01-01"', '"infinity"', "no ISO 8601 date"),
+        ("date", '"2024-01-01"', '"0000-01-01"', "year 0 is out of range"),
+        ("date", '"2024-01-01"', '"-044-03-15"', "no ISO 8601 date"),
+        ("date", '"2024-01-01"', "19723", "a number does not fit"),
+        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01 00:00:00"', "no ISO 8601 timestamp"),
+        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T00:00:00Z"', "no ISO 8601 timestamp"),
+        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T24:00:00"', "no ISO 8601 timestamp"),
+        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T23:59:60"', "no ISO 8601 timestamp"),
+        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T00:00:00.1234567"', "no ISO 8601 timestamp"),
+        ("timestamptz", '"2024-01-01T00:00:00Z"', '"2024-01-01T00:00:00+24:00"', "no ISO 8601 timestamptz"),
+        ("timestamptz", '"2024-01-01T00:00:00Z"', '"2024-01-01T00:00:00+01:75"', "no ISO 8601 timestamptz"),
+        ("timestamptz", '"2024-01-01T00:00:00Z"', '"0001-01-01T00:00:00+01:00"', "year is out of range"),
+        ("timestamptz", '"2024-01-01T00:00:00Z"', '"9999-12-31T23:59:59-01:00"', "year is out of range"),
+        ("timestamptz", '"2024-01-01T00:00:00Z"', "1704067200", "a number does not fit"),
+        (listed("long"), "[1]", "1", "a number does not fit"),
+        (listed("long"), "[1]", '{"0": 1}', "an object does not fit"),
+        (listed("long"), "[1]", '[1, "2"]', "[1]: a text does not fit"),
+        (listed("long", required=True), "[1]", "[1, null]", "an element of the list is null"),
+        (NESTED, "{}", "7", "a number does not fit"),
+        (NESTED, "{}", "[]", "an array does not fit"),
+        (NESTED, "{}", '{"x": "1"}', "x: a text does not fit"),
+        (NESTED, "{}", '{"x": 1, "x": 1}', "x: the key appears twice"),
+        (NESTED, "{}", '{"x": 1, "X": 2}', "two keys equal to x ignoring case"),
+        (NESTED, "{}", '{"y": [{}, {"d": "2024-02-30"}]}', "y: [1]: d: "),
+        (NESTED, "{}", '{"y": [{"d": "2024-02-28", "d": "2024-02-28"}]}', "the key appears twice"),
+    ],
+)
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_value_that_does_not_fit_is_a_reject_and_its_neighbours_land(
+    make_table: MakeTable, kind: str | IcebergType, good: str, value: str, reason: str, others: int
+) -> None:
+    neighbours = [f'{{"c": {good}}}'] * others
+
+    landed = make_table(column("c", kind)).land(*neighbours, f'{{"c": {value}}}', *neighbours)
+
+    assert list(landed.rejects) == [others]
+    assert landed.rejects[others].column == "c"
+    assert reason in landed.rejects[others].reason
+    assert landed.rejects[others].value == f'{{"c": {value}}}'.encode()
+    assert len(landed.rows) == 2 * others
+    assert None not in landed.rows
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("[1]", "an array, not a JSON object"),
+        ("1", "a number, not a JSON object"),
+        ('"x"', "a text, not a JSON object"),
+        ("null", "null, not a JSON object"),
+        ("   ", "no JSON"),
+        ("{", "no JSON"),
+        ('{"a": 1', "no JSON"),
+        ('{"a": 1,}', "no JSON"),
+        ('{"a": 1} x', "Extra data"),
+        ('{"a": 1}{"a": 2}', "Extra data"),
+        ("{'a': 1}", "no JSON"),
+        ("{a: 1}", "no JSON"),
+        ('{"a": 01}', "no JSON"),
+        ('{"a": +1}', "no JSON"),
+        ('{"a": 0x22}', "no JSON"),
+        ('{"a": 1 /* c */}', "no JSON"),
+        ('{"b": "a\nb"}', "control character"),
+        ('{"b": "\\x"}', "no JSON"),
+        ('{"zz": [1, 2,]}', "no JSON"),
+        ('{"zz": tru}', "no JSON"),
+        ('\ufeff{"a": 1}', "no JSON"),
+        (b'{"b": "\xff"}', "no UTF-8: byte 0xff at position 7"),
+        (b'{"b": "\xed\xa0\x80"}', "no UTF-8"),
+        (b"\x00\x00\x00\x00\x01{}", "no JSON"),
+    ],
+)
+@pytest.mark.parametrize("uniform", [True, False])
+def test_what_is_no_json_object_is_a_reject(
+    make_table: MakeTable,
+    value: str | bytes,
+    reason: str,
+    uniform: bool,
+) -> None:
+    good = '{"a": 1, "b": "x"}' if uniform else "{}"
+
+    landed = make_table(*columns(a="long", b="string")).land(good, value, good)
+
+    assert list(landed.rejects) == [1]
+    assert reason in landed.rejects[1].reason
+    assert len(landed.rows) == 2
+
+
+@pytest.mark.parametrize("record", ["{}", '{"a": null}', '{"A": null}', '{"b": 1}', None, ""])
+@pytest.mark.parametrize("kind", ["long", "variant", "string"])
+def test_a_required_column_without_a_value_is_a_reject(make_table: MakeTable, kind: str, record: str | None) -> None:
+    table = make_table(column("a", kind, required=True))
+
+    landed = table.land('{"a": 1}', '{"A": 2}', record, '{"a": 3}')
+
+    assert list(landed.reasons) == [2]
+    assert landed.rejects[2].column == "a"
+    assert [str(row) for row in landed.rows] == ["1", "2", "3"]
+
+
+def test_a_required_column_lands_from_the_first_record_on(make_table: MakeTable) -> None:
+    assert make_table(column("a", "long", required=True)).land('{"a": 1}').rows == [1]
+    assert make_table(column("a", "long", required=True)).land('{"A": 1}', '{"A": 2}').rows == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["a", 'a"', "a\\"])
+def test_a_required_field_of_a_struct_without_a_value_is_a_reject(make_table: MakeTable, name: str) -> None:
+    kind = type(NESTED)((column(name, "long", required=True), *columns(b="long")))
+
+    landed = make_table(column("s", kind)).land(json.dumps({"s": {name: 1}}), '{"s": {"b": 1}}', '{"s": null}')
+
+    assert landed.rows == [{name: 1, "b": None}, None]
+    assert "must not be NULL" in landed.rejects[1].reason
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+@pytest.mark.parametrize(
+    "record",
+    ['{"a": 1, "a": 1}', '{"a": 1, "a": 2}', '{"a": 1, "A": 2}', '{"a": 1, "A": 1}', '{"a": 1, "a": 2, "\\u0000": 3}'],
+)
+def test_two_values_for_one_column_are_a_reject(
+    make_table: MakeTable,
+    record: str,
+    uniform: bool,
+) -> None:
+    good = '{"a": 7}' if uniform else "{}"
+
+    landed = make_table(*columns(a="long")).land(good, record, good)
+
+    assert list(landed.rejects) == [1]
+    assert landed.rejects[1].column == "a"
+    assert landed.rows == [7 if uniform else None] * 2
+
+
+def test_two_values_for_a_struct_of_any_name_are_a_reject(make_table: MakeTable) -> None:
+    inner = struct(**{"x.y": struct(z="long"), "*": listed(struct(z="long"))})
+    table = make_table(*columns(**{"*": struct(x="long"), 'a"b': inner}))
+
+    landed = table.land(
+        '{"*": {"x": 1, "x": 2}}',
+        '{"a\\"b": {"x.y": {"z": 1, "z": 2}}}',
+        '{"a\\"b": {"*": [{"z": 0}, {"z": 1, "z": 2}]}}',
+        '{"*": {"x": 1}, "a\\"b": {"x.y": {"z": 1}, "*": [{"z": 1}]}}',
+    )
+
+    assert sorted(landed.rejects) == [0, 1, 2]
+    assert landed.rows == [({"x": 1}, {"x.y": {"z": 1}, "*": [{"z": 1}]})]
+
+
+def test_of_a_key_given_twice_the_one_with_a_value_counts(make_table: MakeTable) -> None:
+    landed = make_table(*columns(a="long")).land('{"a": 1, "a": null}', '{"a": null, "a": 2}', '{"a": null, "a": null}')
+
+    assert (landed.rows, landed.rejects) == ([1, 2, None], {})
+
+
+@pytest.mark.parametrize("opening", ["[", '{"k":'])
+@pytest.mark.parametrize("judged", [True, False])
+@pytest.mark.parametrize("kind", ["variant", "string"])
+def test_nesting_has_one_limit_in_both_tiers(
+    make_table: MakeTable,
+    opening: str,
+    kind: str,
+    judged: bool,
+) -> None:
+    """`judged` sends the records to the exact tier, for the 1.0 in a column of whole numbers."""
+
+    def deep(levels: int) -> str:
+        closing = "]" if opening == "[" else "}"
+        number = "1.0e0" if judged else "1"
+        return f'{{"n": {number}, "v": {opening * levels}1{closing * levels}}}'
+
+    landed = make_table(*columns(n="long", v=kind)).land(
+        *(deep(levels) for levels in (10, DEEPEST - 1, DEEPEST + 1, 1_000, 100_000)), '{"n": 5, "v": null}'
+    )
+
+    assert [row[0] for row in landed.rows] == [1, 1, 5]
+    assert {offset: reject.reason for offset, reject in landed.rejects.items()} == dict.fromkeys(
+        (2, 3, 4), f"the value is nested deeper than {DEEPEST} levels"
+    )
+
+
+def test_brackets_within_texts_are_no_nesting(make_table: MakeTable) -> None:
+    text = '[{\\"' * 1000
+
+    landed = make_table(*columns(a="string")).land(f'{{"a": "{text}"}}')
+
+    assert landed.rows == ['[{"' * 1000]
+
+
+def test_a_value_of_megabytes_lands_and_a_reason_stays_short(make_table: MakeTable) -> None:
+    long = "x" * 10_000_000
+
+    landed = make_table(*columns(a="string", b="long")).land(f'{{"a": "{long}"}}', f'{{"b": "{long}"}}')
+
+    assert landed.rows == [(long, None)]
+    assert len(landed.rejects[1].reason) < 200

@@ -1,0 +1,101 @@
+"""A worker's connection reaches nothing but its scratch directory."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+import zipimport
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from frazil.staging import worker
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    scratch = tmp_path / "it's scratch"
+    scratch.mkdir()
+    with worker.locked_down(scratch) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM read_blob('/etc/hostname')",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM read_csv('{scratch}/../outside.csv')",
+        "SELECT * FROM read_parquet('https://example.com/x.parquet')",
+        "COPY (SELECT 1) TO '{outside}/x.parquet' (FORMAT parquet)",
+        "COPY (SELECT 1) TO '{scratch}/../x.csv'",
+        "EXPORT DATABASE '{outside}/all'",
+        "ATTACH '{outside}/x.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET allowed_directories = ['/']",
+        "SET lock_configuration = false",
+        "SET memory_limit = '64GB'",
+        "SET threads = 64",
+        "RESET allowed_directories",
+        "PRAGMA enable_external_access",
+        "SELECT * FROM outside",
+    ],
+)
+def test_nothing_outside_is_reached_and_no_setting_changes(
+    locked: duckdb.DuckDBPyConnection, tmp_path: Path, statement: str
+) -> None:
+    (tmp_path / "outside.csv").write_text("a\n1\n")
+    outside = pa.table({"a": [1]})  # a Python variable is no table either
+
+    with pytest.raises(duckdb.Error):
+        locked.execute(statement.format(scratch=str(tmp_path / "it''s scratch"), outside=tmp_path)).fetchall()
+    assert outside.num_rows == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["it's scratch", "outside.csv"]
+
+
+def test_the_scratch_directory_is_written_and_read(locked: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    path = str(tmp_path / "it's scratch" / "x.parquet").replace("'", "''")
+
+    locked.execute(f"COPY (SELECT 42 AS a) TO '{path}' (FORMAT parquet)")
+
+    assert locked.execute(f"SELECT a FROM read_parquet('{path}')").fetchall() == [(42,)]
+    assert locked.execute("SELECT current_setting('TimeZone'), current_setting('threads')").fetchall() == [("UTC", 1)]
+
+
+def test_sparks_own_archives_leave_the_path_and_a_users_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["pyspark.zip", "py4j-0.10.9.9-src.zip", "spark-core_2.13-4.1.3.jar", "users_code.zip", "spark-like.zip"]
+    archives = [str(tmp_path / name) for name in names]
+    for archive in archives:
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("nothing.py", "")
+    monkeypatch.setattr(sys, "path", [*archives, str(tmp_path)])
+    monkeypatch.setattr(sys, "path_importer_cache", {archive: zipimport.zipimporter(archive) for archive in archives})
+
+    worker.drop_archive_importers()
+    worker.drop_archive_importers()
+
+    assert sys.path == [*archives[3:], str(tmp_path)]
+    assert list(sys.path_importer_cache) == archives[3:]
+
+
+def test_a_failed_consumer_is_replaced_and_a_well_one_kept() -> None:
+    client = {"bootstrap.servers": "127.0.0.1:1", "group.id": "x"}
+    first = worker.consumer(client)
+
+    assert worker.consumer(dict(reversed(client.items()))) is first
+    assert worker.consumer({**client, "group.id": "y"}) is not first
+    worker.evict(client)
+    second = worker.consumer(client)
+    assert second is not first
+
+    worker.evict(client)
+    worker.evict(client)
+    worker.evict({**client, "group.id": "y"})

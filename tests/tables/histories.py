@@ -1,0 +1,76 @@
+"""Histories of a table, told commit by commit; what comes out is a state the pure rules look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from frazil.model import Column, SourcePartition
+from frazil.tables.state import SOURCE_SNAPSHOT, MemorySnapshot, MemoryState
+from frazil.tables.tokens import Channel, Tokens, encode, key_of
+
+TABLE = "public.ORDERS"
+CONNECTOR = "SINK"
+PARTITION = SourcePartition("orders", 0)
+
+
+@dataclass
+class History:
+    """A table that lives through commits; its snapshots are numbered from 1."""
+
+    uuid: str = "the-table"
+    snapshots: dict[int, MemorySnapshot] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+    current: int | None = None
+    schema: tuple[Column, ...] = ()
+    _last: int = 0
+
+    def ours(self, token: int, *, owner: str = "me", epoch: int = 1, connector: str = CONNECTOR) -> Tokens:
+        """A commit of a connector: rows, tokens, and their mirror, in one swap."""
+        number = self._last + 1
+        tokens = Tokens("sink", f"commit-{number}", owner, epoch, opener=f"{owner}'s host (pid 1)", snapshot_seq=number)
+        tokens = tokens.with_channel(PARTITION, Channel(str(token)), "cluster", "topic-id")
+        self._append({key_of(connector): encode(tokens)})
+        self.properties[key_of(connector)] = encode(tokens)
+        return tokens
+
+    def foreign(self, **summary: str) -> int:
+        """A commit of somebody else: a compaction, a delete, an append."""
+        return self._append(summary)
+
+    def cherry_pick(self, source: int) -> int:
+        """Iceberg's cherry-pick names its source; it copies files, not the rest of the summary."""
+        return self._append({SOURCE_SNAPSHOT: str(source)})
+
+    def staged(self, tokens: Tokens | None = None) -> int:
+        """A snapshot beside the main branch, as write-audit-publish makes them."""
+        back = self.current
+        number = self._append({} if tokens is None else {key_of(CONNECTOR): encode(tokens)})
+        self.current = back
+        return number
+
+    def roll_back(self, to: int) -> None:
+        self.current = to
+
+    def expire(self, *numbers: int) -> None:
+        for number in numbers:
+            del self.snapshots[number]
+
+    def forget_snapshots(self) -> None:
+        """What a table looks like that was made anew from its metadata without any snapshot."""
+        self.snapshots.clear()
+        self.current = None
+
+    @property
+    def state(self) -> MemoryState:
+        return MemoryState(self.uuid, self.current, dict(self.snapshots), dict(self.properties), self.schema)
+
+    def _append(self, summary: dict[str, str]) -> int:
+        self._last += 1
+        self.snapshots[self._last] = MemorySnapshot(self._last, self.current, self._last, summary)
+        self.current = self._last
+        return self._last
+
+
+def token_of(tokens: Tokens | None) -> str | None:
+    """The token of the one channel that histories move."""
+    return None if tokens is None else tokens.channel(PARTITION).token
