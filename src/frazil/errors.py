@@ -136,7 +136,7 @@ class TokensUncertain(Terminal):
         super().__init__(
             f"the table {table} was rolled back past the snapshots that carry the offset tokens of {connector}, so "
             "which records it holds cannot be known. Roll it forward to a snapshot whose summary has "
-            f"frazil.tokens.{connector}, or reset the tokens (frazil channels reset)."
+            f"frazil.tokens.{connector}, or begin again in a new table (docs/how-to/start-over.md)."
         )
 
 
@@ -149,7 +149,7 @@ class CherryPicked(Terminal):
         super().__init__(
             f"the table {table} has snapshot {snapshot}, cherry-picked from snapshot {source} that {connector} "
             "committed, so its rows and the offset tokens no longer belong together. Roll the table back to before "
-            "the cherry-pick, or reset the tokens (frazil channels reset)."
+            "the cherry-pick, or begin again in a new table (docs/how-to/start-over.md)."
         )
 
 
@@ -280,7 +280,8 @@ class LogTruncated(Terminal):
     def __init__(self, topic: str, partition: int, token: int, latest: int) -> None:
         super().__init__(
             f"{topic}-{partition} ends at offset {latest} but its offset token is {token}: the log was truncated, or "
-            "the topic was deleted and made again. Reset the channel (frazil channels reset) once you know which."
+            "the topic was deleted and made again. Once you know which, begin again in a "
+            "new table (docs/how-to/start-over.md)."
         )
 
 
@@ -292,7 +293,8 @@ class TopicReplaced(Terminal):
     def __init__(self, topic: str, what: str, expected: str, found: str) -> None:
         super().__init__(
             f"the topic {topic} is not the one the offset tokens speak of: its {what} is {found}, the tokens say "
-            f"{expected}. Reset its channels (frazil channels reset) to read the new one from its start."
+            f"{expected}. To read the new one from its start, begin again in a new table "
+            "(docs/how-to/start-over.md)."
         )
 
 
@@ -359,7 +361,8 @@ class InvalidRecord(Terminal):
         super().__init__(
             f"the record at topic {place['topic']}, partition {place['partition']}, offset {place['offset']}{column} "
             f"cannot become a row: {reason}; its value starts with {start_of_value!r}. Everything before it is "
-            "committed. Correct the producer and move past it, or set errors.tolerance=all to set such records aside."
+            "committed. Set errors.tolerance=all to set such records aside, or give the table a column that takes "
+            "the value."
         )
         self.place = dict(place)
         self.reason = reason

@@ -221,7 +221,7 @@ class Reject:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     stage: Literal["convert", "project"]
-    """`convert`: the bytes are no JSON object; `project`: a value does not fit its column."""
+    """`convert`: the bytes are no text; `project`: the text is no JSON object, or a value does not fit its column."""
 
     code: str
     """Stable error code, as in `frazil.errors`."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.integration.processes import FRAZIL, Running, write_properties
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer
 from frazil.testing import iceberg
 from frazil.testing.topics import create_topic, wait_until
-from tests.integration.processes import FRAZIL, Running, write_properties
 
 RECORDS = 500_000
 """About 390 MB of values, in one partition."""
@@ -37,7 +37,9 @@ def test_a_range_far_larger_than_a_chunk_is_staged_in_bounded_memory(broker: Kaf
         value__converter__schemas__enable="false",
         frazil__cycle__max__bytes=str(2**31),
     )
-    running = Running([FRAZIL, "run", "--until-caught-up", "--home", str(tmp_path / "home"), str(file)], tmp_path / "log")
+    running = Running(
+        [FRAZIL, "run", "--until-caught-up", "--home", str(tmp_path / "home"), str(file)], tmp_path / "log"
+    )
 
     peak = _peak_of_workers(running)
 

@@ -31,7 +31,7 @@ Worker = Annotated[Path | None, Parameter(help="A worker file, as for connect-st
 
 @app.command
 def run(
-    connectors: Annotated[list[Path], Parameter(help="Connector files, .properties or JSON.")],
+    connectors: Annotated[list[Path], Parameter(help="Connector files, .properties or JSON.", negative=())],
     *,
     worker: Worker = None,
     until_caught_up: Annotated[
@@ -76,7 +76,7 @@ def sql(
 
 @app.command
 def validate(
-    connectors: Annotated[list[Path], Parameter(help="Connector files, .properties or JSON.")],
+    connectors: Annotated[list[Path], Parameter(help="Connector files, .properties or JSON.", negative=())],
     *,
     worker: Worker = None,
     set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)

@@ -64,10 +64,8 @@ class Meter:
             ordered = sorted(self._latencies)
         return ordered[min(len(ordered) - 1, int(quantile * len(ordered)))] if ordered else None
 
-    def lag_seconds(self) -> float | None:
-        """Seconds since the oldest record that waits was produced, at most; 0 when none waits."""
-        if self.lag_records == 0:
-            return 0.0
+    def age(self) -> float | None:
+        """Seconds since the newest record that landed was produced; what waits is younger."""
         return None if self._newest is None else time.time() - self._newest
 
     def _note(self, report: CycleReport) -> None:

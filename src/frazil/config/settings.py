@@ -89,7 +89,7 @@ class ConnectorSettings(BaseModel):
     errors_log_enable: Annotated[bool, values.by(values.boolean)] = Field(
         validation_alias=Keys("errors.log.enable"), default=False
     )
-    """Whether every rejected record is logged with its place and reason."""
+    """Whether rejected records are logged: how many for which reasons, and where the first is, task by task."""
 
     tasks_max: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
         validation_alias=Keys("tasks.max"), default=None

@@ -79,7 +79,7 @@ class Connector:
         self._source: Source | None = None
         self._ingestion: Ingestion | None = None
         self._listeners: list[Callable[[CycleReport], None]] = []
-        self._cycles = 0
+        self._warm = False
         self._until_caught_up = False
         self._state_listeners: list[Callable[[State], None]] = []
 
@@ -135,6 +135,7 @@ class Connector:
         if self._thread is not None and self._thread.is_alive():
             return
         self._until_caught_up = until_caught_up
+        self._ingestion = None
         self._stopping.clear()
         self._error = None
         self._enter(State.OPENING)
@@ -175,10 +176,11 @@ class Connector:
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
-            before = self._cycles
-            if not self._wait(lambda: self._ingestion is not None and self._cycles > before, deadline):
+            # A plan that has begun may have looked at the topics before this call: the next one has not.
+            begun = self._ingestion.plans if self._ingestion else 0
+            if not self._wait(lambda: self._ingestion is not None and self._ingestion.plan.number > begun, deadline):
                 return False
-            goal = dict(self._ingestion.latest) if self._ingestion else {}
+            goal = dict(self._ingestion.plan.latest) if self._ingestion else {}
             return self._wait(lambda: self._covers(goal), deadline)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -199,7 +201,7 @@ class Connector:
                 str(opened.table.name),
                 opened.table.name.name,
                 opened.tokens,
-                ingestion.latest,
+                ingestion.plan.latest,
                 self._state,
                 source,
             )
@@ -257,7 +259,7 @@ class Connector:
 
     def _open(self) -> Ingestion:
         settings = self.settings
-        threading.Thread(target=inheritable_thread_target(self._spark)(self._job.warm_up), daemon=True).start()
+        self._warm_up()
         name = choose_catalog(self._spark, settings.catalog, settings.database, settings.spark)
         java = iceberg_catalog(self._spark, name, Path(settings.home))
         catalog = Catalog(java, self._spark.sparkContext._gateway, name)  # noqa: SLF001 (pyspark has no public way to its gateway)
@@ -276,6 +278,12 @@ class Connector:
             require_topics(settings, found)
         self._ingestion = ingestion
         return ingestion
+
+    def _warm_up(self) -> None:
+        """Start Spark's Python workers while the tables are opened; the first records need not wait for them."""
+        if not self._warm:
+            self._warm = True
+            threading.Thread(target=inheritable_thread_target(self._spark)(self._job.warm_up), daemon=True).start()
 
     def _retry(self, error: Transient, backoff: Backoff) -> None:
         """Wait before planning again; what only moved under us is planned again at once."""
@@ -300,7 +308,6 @@ class Connector:
             listener(report)
         self._enter(State.RUNNING)
         with self._changed:
-            self._cycles += 1
             self._changed.notify_all()
 
     def _enter(self, state: State) -> None:
@@ -320,7 +327,6 @@ class Connector:
         if self._source is not None:
             self._source.close()
         self._source = None
-        self._ingestion = None if state == State.STOPPED else self._ingestion
         self._enter(state)
 
     def _sleep(self, seconds: float | None, *, idle: bool = False) -> None:

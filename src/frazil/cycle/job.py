@@ -7,13 +7,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+import structlog
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import Accumulator
 from pyspark.sql import SparkSession
 
 from frazil.errors import CycleCancelled, StageFailed
 from frazil.model import Staged, Task
 from frazil.staging.task import stage_all, stage_nothing
+
+_log = structlog.get_logger(__name__)
 
 
 class StagingJob:
@@ -41,7 +44,11 @@ class StagingJob:
     def warm_up(self) -> None:
         """Start the Python workers and have them import what staging needs, before the first records ask for it."""
         self._context.setJobGroup(self.group, "start the Python workers")
-        self._context.parallelize(range(self.cores), self.cores).mapPartitions(stage_nothing).collect()
+        try:
+            self._context.parallelize(range(self.cores), self.cores).mapPartitions(stage_nothing).collect()
+        except (Py4JError, OSError, AttributeError) as error:
+            # The first cycle meets the same trouble and says so; a connector stopped meanwhile has none.
+            _log.debug("the Python workers were not started ahead", cause=type(error).__name__)
 
     def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
         """Stage the tasks, each group in one Spark task.

@@ -19,7 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -49,6 +49,17 @@ _EVOLUTIONS = 8
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a plan found in the source."""
+
+    number: int
+    """The how manieth plan it is; 0 before the first."""
+
+    latest: Mapping[SourcePartition, int]
+    """The end of each partition."""
+
+
 class Ingestion:
     """One connector's cycles, from one opener. Not thread-safe: one thread runs it."""
 
@@ -69,8 +80,11 @@ class Ingestion:
         self._recalled = time.monotonic()
         self._number = 0
         self.tables: dict[TableName, OpenTable] = {}
-        self.latest: Mapping[SourcePartition, int] = {}
-        """The ends of the partitions at the last plan."""
+        self.plan = Plan(0, {})
+        """The last plan whose positions are known."""
+
+        self.plans = 0
+        """Plans begun so far; one that begins now sees everything that is in the topics now."""
 
         self.dropped: Counter[str] = Counter()
         """Values of keys that have no column, by `<table>.<key>`, since the start."""
@@ -139,11 +153,13 @@ class Ingestion:
         return {partition: max(start, self._skipped.get(partition, start)) for partition, start in found.items()}
 
     def _plan(self, facts: Mapping[str, TopicFacts]) -> list[Range]:
+        self.plans += 1
         for table in self.tables.values():
             require_same_topics(table.tokens, [facts[topic] for topic in table.topics & facts.keys()])
         starts = self.starts(facts)
-        self.latest = self._source.latest(starts)
-        return ranges(backlogs(starts, self.latest, self._sizes), self._settings.cycle_max_bytes)
+        latest = self._source.latest(starts)
+        self.plan = Plan(self.plans, latest)
+        return ranges(backlogs(starts, latest, self._sizes), self._settings.cycle_max_bytes)
 
     def _stage(self, planned: Sequence[Range]) -> list[Staged]:
         self._shapes.clear()
@@ -279,8 +295,13 @@ class Ingestion:
                     _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=key)
                 self.dropped[known] += count
             if task.rejects and self._settings.errors_log_enable:
+                first = task.rejects.first
                 _log.error(
-                    "records were rejected", table=str(name), reasons=dict(task.rejects.reasons), file=task.rejects.path
+                    "records were rejected",
+                    table=str(name),
+                    reasons=dict(task.rejects.reasons),
+                    first=f"{first.partition} at offset {first.offset}",
+                    file=task.rejects.path,
                 )
 
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
@@ -310,7 +331,7 @@ class Ingestion:
             bytes=sum(each.bytes for each in read),
             files=sum(len(task.files) for task in staged),
             snapshots={name: done.snapshot for name, done in committed.items()},
-            lag_records=sum(self.latest[partition] - end for partition, end in covered.items()),
+            lag_records=sum(self.plan.latest[partition] - end for partition, end in covered.items()),
             latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),
             newest=max((each.newest / 1000 for each in read if each.newest is not None), default=None),
             seconds=clock.seconds,

@@ -38,8 +38,14 @@ class Catalog:
         self.name = name
 
     def namespace(self, name: str) -> tuple[str, ...]:
-        """The namespace of that name: the existing one equal ignoring case, else the name as written."""
-        return (_match((levels[0] for levels in self.namespaces()), name) or name,)
+        """The namespace of that name: the existing one equal ignoring case, else the name as written.
+
+        Dots separate levels; a name of several levels is taken as written.
+        """
+        levels = tuple(name.split("."))
+        if len(levels) > 1:
+            return levels
+        return (_match((found[0] for found in self.namespaces()), name) or name,)
 
     def ensure_namespace(self, namespace: tuple[str, ...]) -> None:
         """Create the namespace unless it exists."""
@@ -65,7 +71,13 @@ class Catalog:
 
     def namespaces(self) -> list[tuple[str, ...]]:
         """All top-level namespaces."""
-        found = self._call("list namespaces", lambda: list(self._java.listNamespaces()))
+        try:
+            found = list(self._java.listNamespaces())
+        except JAVA_ERRORS as error:
+            if java_class(error) == "NoSuchNamespaceException":
+                # What a Hadoop catalog says of a warehouse that is still empty.
+                return []
+            raise CatalogUnavailable("list namespaces", java_message(error)) from error
         return sorted(tuple(str(level) for level in each.levels()) for each in found)
 
     def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:

@@ -117,9 +117,19 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
     # Spark looks configuration up in the session of the calling thread, and this may be a new one.
     session._jvm.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
     try:
-        return session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(session._jsparkSession, name)  # noqa: SLF001
+        found = session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(session._jsparkSession, name)  # noqa: SLF001
     except JAVA_ERRORS as error:
         raise CatalogNotIceberg(name, java_message(error)) from error
+    return _uncached(found)
+
+
+def _uncached(catalog: Any) -> Any:
+    """The catalog behind Iceberg's cache, which answers with tables as they were and knows no namespaces."""
+    if catalog.getClass().getSimpleName() != "CachingCatalog":
+        return catalog
+    field = catalog.getClass().getDeclaredField("catalog")
+    field.setAccessible(True)
+    return field.get(catalog)
 
 
 def _catalogs(session: SparkSession) -> set[str]:
