@@ -70,16 +70,22 @@ def test_the_scratch_directory_is_written_and_read(locked: duckdb.DuckDBPyConnec
     assert locked.execute("SELECT current_setting('TimeZone'), current_setting('threads')").fetchall() == [("UTC", 1)]
 
 
-def test_sparks_own_archives_leave_the_path_and_a_users_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ["pyspark.zip", "py4j-0.10.9.9-src.zip", "spark-core_2.13-4.1.3.jar", "users_code.zip", "spark-like.zip"]
-    archives = [str(tmp_path / name) for name in names]
-    for archive in archives:
-        with zipfile.ZipFile(archive, "w") as file:
-            file.writestr("nothing.py", "")
+def test_archives_nothing_is_imported_from_leave_the_path_and_a_users_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    useless = {"pyspark.zip": "a.py", "py4j-0.10.9.9-src.zip": "b.py", "spark-core_2.13-4.1.3.jar": "org/A.class"}
+    kept = {"users_code.zip": "nothing.py", "users.jar": "package/nothing.py"}
+    for name, member in {**useless, **kept}.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr(member, "")
+    archives = [str(tmp_path / name) for name in (*useless, *kept)]
+    within = str(tmp_path / "pyspark.zip" / "pyspark")
     monkeypatch.setattr(sys, "path", [*archives, str(tmp_path)])
-    monkeypatch.setattr(sys, "path_importer_cache", {archive: zipimport.zipimporter(archive) for archive in archives})
+    importers = {archive: zipimport.zipimporter(archive) for archive in archives}
+    monkeypatch.setattr(sys, "path_importer_cache", {**importers, within: importers[archives[0]]})
 
     worker.drop_archive_importers()
+    sys.path.insert(0, archives[2])  # as Spark does before every task
     worker.drop_archive_importers()
 
     assert sys.path == [*archives[3:], str(tmp_path)]

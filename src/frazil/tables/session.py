@@ -69,7 +69,10 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
     if master or "spark.master" not in extra:
         builder = builder.master(master or "local[*]")
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    context = session.sparkContext
+    context.setLogLevel("ERROR")
+    # Spark takes the jars of `spark.jars.packages` for Python packages as well, and has each task look into them.
+    context._python_includes[:] = [name for name in context._python_includes if not name.endswith(".jar")]  # noqa: SLF001
     return session
 
 
