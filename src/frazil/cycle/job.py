@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -14,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from frazil.errors import CycleCancelled, StageFailed
 from frazil.model import Staged, Task
-from frazil.staging.task import stage_all, stage_nothing
+from frazil.staging.task import counting, stage_nothing
 
 _log = structlog.get_logger(__name__)
 
@@ -61,7 +60,7 @@ class StagingJob:
         try:
             staged: list[Staged] = (
                 self._context.parallelize(groups, len(groups))
-                .mapPartitions(_counting(stage_all, self.records, self.bytes))
+                .mapPartitions(counting(self.records, self.bytes))
                 .collect()
             )
         except Py4JJavaError as error:
@@ -74,15 +73,3 @@ class StagingJob:
     def cancel(self) -> None:
         """Abandon the running cycle; may be called from any thread."""
         self._context.cancelJobGroup(self.group)
-
-
-def _counting(
-    function: Callable[[Iterator[Sequence[Task]]], Iterator[Staged]], records: Accumulator[int], size: Accumulator[int]
-) -> Callable[[Iterable[Any]], Iterator[Staged]]:
-    def run(groups: Iterable[Any]) -> Iterator[Staged]:
-        for staged in function(iter(groups)):
-            records.add(sum(each.parsed for each in staged.ranges))
-            size.add(sum(each.bytes for each in staged.ranges))
-            yield staged
-
-    return run

@@ -6,9 +6,10 @@ import time
 import traceback
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Protocol
 
 import pyarrow as pa
 import structlog
@@ -26,6 +27,25 @@ from frazil.staging.storage import Storage, StorageRefused
 from frazil.staging.write import Written
 
 _log = structlog.get_logger(__name__)
+
+
+class Count(Protocol):
+    """Where tasks add what they did: a Spark accumulator."""
+
+    def add(self, term: int) -> None:
+        """Add to the count."""
+
+
+def counting(records: Count, size: Count) -> Callable[[Iterator[Sequence[Task]]], Iterator[Staged]]:
+    """`stage_all`, adding the records and the bytes of their values to two counters."""
+
+    def stage_and_count(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:
+        for staged in stage_all(groups):
+            records.add(sum(each.parsed for each in staged.ranges))
+            size.add(sum(each.bytes for each in staged.ranges))
+            yield staged
+
+    return stage_and_count
 
 
 def stage_all(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 import shutil
 import sys
 import tempfile
@@ -14,10 +15,14 @@ from typing import Any, Final
 
 import duckdb
 import orjson
+import psutil
 from confluent_kafka import Consumer
 
 from frazil.sources.kafka.reader import consumer_config
 from frazil.sql import literal
+
+_SCRATCH: Final = "frazil-"
+"""What scratch directories are named after, the process id following."""
 
 _MEMORY: Final = "1GB"
 
@@ -68,10 +73,18 @@ def _holds_python(archive: str) -> bool:
 
 
 def scratch() -> Path:
-    """A private directory of this worker, removed with it."""
+    """A private directory of this worker.
+
+    Spark ends its workers without ceremony, so each new one removes what those that are gone have left.
+    """
     global _scratch
     if _scratch is None:
-        _scratch = Path(tempfile.mkdtemp(prefix="frazil-"))
+        root = Path(tempfile.gettempdir())
+        for left in root.glob(f"{_SCRATCH}*"):
+            _, _, process = left.name.partition("-")
+            if process.partition("-")[0].isdigit() and not psutil.pid_exists(int(process.partition("-")[0])):
+                shutil.rmtree(left, ignore_errors=True)
+        _scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-"))
         atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
     return _scratch
 

@@ -96,7 +96,8 @@ class RangeReader:
     def _until_done(self) -> Iterator[pa.RecordBatch]:
         wanted, last_progress = _FIRST_BATCH, time.monotonic()
         while any(not each.done for each in self._progress.values()):
-            messages = self._consumer.consume(wanted, _POLL)
+            # Asked for more than there is, the call would wait for it.
+            messages = self._consumer.consume(min(wanted, self._left()), _POLL)
             if messages:
                 last_progress = time.monotonic()
             elif self._positions_reached():
@@ -109,6 +110,10 @@ class RangeReader:
                 average = max(1, batch.nbytes // len(records))
                 wanted = min(_BATCH_RECORDS, max(1, _BATCH_BYTES // average))
                 yield batch
+
+    def _left(self) -> int:
+        """How many offsets of the ranges are not read yet."""
+        return sum(each.range.end - each.staged.covered for each in self._progress.values() if not each.done)
 
     def _accept(self, messages: Sequence[Message]) -> list[Message]:
         """The records that belong to the ranges; notes ends and raises for what cannot be read."""
