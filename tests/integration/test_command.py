@@ -147,18 +147,23 @@ def test_a_connector_stops_cleanly_on_sigterm_and_a_failed_one_ends_the_process_
     assert "Traceback" not in said
 
 
-def test_a_running_connector_alone_exits_0_within_ten_seconds_of_sigterm(
+def test_a_running_connector_can_be_watched_and_exits_0_within_ten_seconds_of_sigterm(
     worker: Path, broker: KafkaBroker, tmp_path: Path
 ):
     create_topic(broker.bootstrap_servers, "quiet")
+    produce(broker.bootstrap_servers, "quiet", ['{"n": 1}', '{"n": 2}'])
     file = write_properties(
         tmp_path / "quiet.properties", name="quiet", topics="quiet", connector__class="frazil.KafkaConnector"
     )
-    running = Running(
-        [FRAZIL, "run", "--worker", str(worker), "--home", str(tmp_path / "home"), str(file)], tmp_path / "log"
-    )
-    running.until_it_says("opened a table")
+    home = tmp_path / "home"
+    running = Running([FRAZIL, "run", "--worker", str(worker), "--home", str(home), str(file)], tmp_path / "log")
+    running.until_it_says("gave a new table its columns")
 
+    counted = frazil("sql", "--home", home, "--format", "json", "select sum(n) as total from quiet")
+    watched = frazil("channels", "--home", home, "--format", "json")
     running.process.send_signal(signal.SIGTERM)
 
     assert running.ended(10) == 0
+    assert json.loads(counted.stdout) == [{"total": 3}]
+    (channel,) = json.loads(watched.stdout)
+    assert (channel["state"], channel["offset_token"], channel["lag_records"]) == ("RUNNING", "1", 0)

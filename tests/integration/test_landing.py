@@ -21,8 +21,10 @@ def test_the_first_records_give_a_new_table_its_columns(connect, topic, rows, sp
     ]
     produce(broker.bootstrap_servers, topic, values, keys=["k1", None], headers=[("h", b"v")])
 
-    caught_up(connect(topic))
+    connector = connect(topic)
+    caught_up(connector)
 
+    assert connector.staged()[0] >= 2
     found = rows(topic)
     metadata = [row.pop("RECORD_METADATA") for row in found]
     assert found == [

@@ -169,6 +169,9 @@ def test_records_that_retention_deleted_are_named_and_skipped_only_when_asked(
     until_state(failing, "FAILED")
     assert isinstance(failing.error, DataLoss)
     assert (failing.error.first, failing.error.last) == (10, 14)
+    failing.start()
+    until_state(failing, "FAILED")
+    assert isinstance(failing.error, DataLoss)
 
     skipping = connect(topic, name="loses", **{"frazil.on.data.loss": "skip"})
     caught_up(skipping)
@@ -230,6 +233,7 @@ def test_a_stopped_connector_goes_on_where_it_ended(connect, topic, judge, broke
         caught_up(connector)
         connector.stop()
         assert str(connector.state) == "STOPPED"
+        assert tokens(connector) == {0: str(first + 9)}
 
     assert clean_rows(judge(connector, topic)) == 30
 

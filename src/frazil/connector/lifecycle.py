@@ -29,6 +29,9 @@ from frazil.tables.session import choose_catalog, iceberg_catalog, open_session,
 _GRACE = 8.0
 """Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""
 
+_LAST_GRACE = 1.0
+"""Seconds an abandoned cycle may take to notice."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -163,7 +166,13 @@ class Connector:
         self._thread.join(_GRACE)
         if self._thread.is_alive():
             self._job.cancel()
-            self._thread.join()
+            self._thread.join(_LAST_GRACE)
+        if self._thread.is_alive():
+            # It waits for a broker or a catalog that does not answer. What it still does, it does whole or not at all.
+            _log.warning(
+                "the connector is left to itself: something it waits for does not answer", connector=self.settings.name
+            )
+            self._enter(State.STOPPED)
 
     def wait_until_caught_up(self, timeout: float | None = None) -> bool:
         """Wait until everything that is in the topics now is in the tables.
@@ -228,7 +237,8 @@ class Connector:
                 self._end(State.FAILED, error)
                 return
             except Transient as error:
-                self._retry(error, backoff)
+                if not self._stopping.is_set():
+                    self._retry(error, backoff)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
