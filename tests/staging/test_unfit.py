@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from frazil.model import IcebergType
-from frazil.staging.judge import DEEPEST
+from frazil.staging.exact_json import DEEPEST
 
 from .chunks import Table, column, columns, listed, struct
 

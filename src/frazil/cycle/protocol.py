@@ -179,18 +179,7 @@ class Ingestion:
         by_topic: dict[str, list[Range]] = {}
         for each in group:
             by_topic.setdefault(each.partition.topic, []).append(each)
-        return [task for topic, found in by_topic.items() for task in self._split_repeated(topic, found)]
-
-    def _split_repeated(self, topic: str, found: Sequence[Range]) -> list[Task]:
-        """A consumer reads one range of a partition at a time: a second one of the same partition is its own task."""
-        rounds: list[list[Range]] = []
-        for each in found:
-            free = next((one for one in rounds if all(other.partition != each.partition for other in one)), None)
-            if free is None:
-                rounds.append([each])
-            else:
-                free.append(each)
-        return [self._task(topic, each) for each in rounds]
+        return [self._task(topic, found) for topic, found in by_topic.items()]
 
     def _task(self, topic: str, planned: Sequence[Range]) -> Task:
         opened = self._table_of(topic)

@@ -23,7 +23,8 @@ from frazil.pipes.default import DefaultPipe, is_metadata_name
 from frazil.records.convert import VALUE, Unfit, rejects_of
 from frazil.sql import is_usable_name, literal, pointer
 from frazil.staging.duplicates import rows_with_duplicates
-from frazil.staging.judge import Judge, survives_in_variant
+from frazil.staging.fit import survives_in_variant
+from frazil.staging.judge import Judge
 from frazil.staging.screen import Screen, kinds_of_unknown
 from frazil.staging.write import Written, copy
 

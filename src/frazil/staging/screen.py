@@ -23,7 +23,7 @@ from frazil.model import Column, IcebergType, ListType, Primitive, StructType
 from frazil.pipes.default import DefaultPipe
 from frazil.pipes.types import check_text_form
 from frazil.sql import is_usable_name
-from frazil.staging.judge import DEEPEST
+from frazil.staging.exact_json import DEEPEST
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
