@@ -152,7 +152,7 @@ class Task:
 
     key_converter: Literal["string", "bytes", "json"] = "string"
     tolerance: Literal["none", "all"] = "none"
-    chunk_bytes: int = 64 * 1024 * 1024
+    chunk_bytes: int = 32 * 1024 * 1024
     """Bytes of values that go through one COPY together."""
 
 

@@ -77,19 +77,24 @@ class Projector:
             if result.drift:
                 return result
         rows = _Rows(table, records)
-        refused = self._screen.refused(rows.texts(), result.unknown)
-        self._send_to_judge(rows, refused, result)
-        result.unknown.update(self._unknown_keys(rows, refused))
-        if rows.count:
-            result.written = self._write(rows, path, result)
+        try:
+            refused = self._screen.refused(rows.texts(), result.unknown)
+            self._send_to_judge(rows, refused, result)
+            result.unknown.update(self._unknown_keys(rows, refused))
+            if rows.count:
+                result.written = self._write(rows, path, result)
+        finally:
+            # The connection would keep the whole chunk until the next one takes its name.
+            self._connection.unregister(_CHUNK)
         return result
 
     def _drift(self, table: pa.Table) -> dict[str, frozenset[str]]:
         kinds: dict[str, set[str]] = {}
-        for text in table.column(VALUE).to_pylist():
-            if text is not None:
-                for key, kind in kinds_of_unknown(text, self._is_settled).items():
-                    kinds.setdefault(key, set()).add(kind)
+        for batch in table.column(VALUE).chunks:
+            for text in batch.to_pylist():
+                if text is not None:
+                    for key, kind in kinds_of_unknown(text, self._is_settled).items():
+                        kinds.setdefault(key, set()).add(kind)
         return {key: frozenset(found) for key, found in kinds.items()}
 
     def _is_settled(self, key: str) -> bool:
@@ -150,7 +155,14 @@ class Projector:
         """The rows with a number that a VARIANT would round: the screen does not look into what goes into one."""
         if all(column.type != Primitive("variant") for column in self._pipe.payload()):
             return set()
-        long = self._where(rows, f"regexp_matches({VALUE}, {literal(_LONG_NUMBER.pattern)})")
+        pattern = literal(_LONG_NUMBER.pattern)
+        # Most long numbers are doubles that some program wrote in full: those come back as they were.
+        changed = "lambda number: coalesce(CAST(TRY_CAST(number AS DOUBLE) AS VARCHAR), '') <> number"
+        long = self._where(
+            rows,
+            f"CASE WHEN regexp_matches({VALUE}, {pattern}) "
+            f"THEN len(list_filter(regexp_extract_all({VALUE}, {pattern}, 1), {changed})) > 0 END",
+        )
         return {
             row
             for row, text in rows.select(sorted(long))

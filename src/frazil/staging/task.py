@@ -132,6 +132,8 @@ class _Stage:
         reader = RangeReader(worker.consumer(self._task.reader), [each for each in self._task.ranges if each.length])
         for table, records in self._chunks(reader):
             self._project(table, records)
+            # The next chunk is read while these names would still hold this one.
+            del table, records
         self._rejects.close()
         if self._drift:
             # The table gets new columns and the ranges are staged again: nothing of this try may be committed.

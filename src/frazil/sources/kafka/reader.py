@@ -192,7 +192,7 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
         "fetch.wait.max.ms": 10,
         "fetch.message.max.bytes": 8 * 1024 * 1024,
         "queued.min.messages": 100_000,
-        "queued.max.messages.kbytes": 131_072,
+        "queued.max.messages.kbytes": 32_768,
         **QUIET,
     }
     fixed = {
