@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ def connector_for(job: Job) -> Connector:
     create_table(spark)
     properties = {
         "name": "bench",
+        # A group of its own for every run: the one before has published that everything is read.
+        "consumer.override.group.id": f"bench-{uuid.uuid4()}",
         "connector.class": "frazil.KafkaConnector",
         "bootstrap.servers": job.bootstrap_servers,
         "topics": job.topic,
