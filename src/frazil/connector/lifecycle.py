@@ -297,11 +297,10 @@ class Connector:
 
     def _retry(self, error: Transient, backoff: Backoff) -> None:
         """Wait before planning again; what only moved under us is planned again at once."""
-        if isinstance(error, TokensMoved | ShapeMoved) and backoff.attempt == 0:
+        moved_once = isinstance(error, TokensMoved | ShapeMoved) and backoff.attempt == 0
+        delay = backoff.next()
+        if moved_once:
             delay = 0.0
-            backoff.next()
-        else:
-            delay = backoff.next()
         self._error = error
         self._next_attempt = time.time() + delay
         self._enter(State.RETRYING)
@@ -317,8 +316,6 @@ class Connector:
         for listener in self._listeners:
             listener(report)
         self._enter(State.RUNNING)
-        with self._changed:
-            self._changed.notify_all()
 
     def _enter(self, state: State) -> None:
         with self._changed:
