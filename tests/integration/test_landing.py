@@ -9,6 +9,7 @@ from tests.integration.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import InvalidRecord
+from frazil.tables.rejects import undelivered
 from frazil.testing.produce import record
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.topics import add_partitions, group_offsets, wait_until
@@ -135,6 +136,10 @@ def test_with_tolerance_all_bad_records_are_set_aside_with_their_bytes_and_reaso
         (1, b"no json", None), (2, b'{"n": true}', "n"), (3, b"[1]", None),
     ]  # fmt: skip
     assert all(reason and name == topic for *_, reason, name in rejects)
+    (opened,) = connector._ingestion.tables.values()
+    (waiting,) = undelivered(opened.table, opened.tokens.rejects)
+    assert (waiting.previous, waiting.commit) == (None, opened.tokens.commit)
+    assert [name.rpartition("/")[2] for name in waiting.files] == [file.name]
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
