@@ -134,6 +134,36 @@ class Shape:
     """Whether new keys become columns: only while a table frazil created holds no row."""
 
 
+KeyConverter: TypeAlias = Literal["string", "bytes", "json"]
+HeaderConverter: TypeAlias = Literal["simple", "string", "json", "bytes"]
+MetadataPart: TypeAlias = Literal["topic", "offset_and_partition", "create_time", "push_time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How records become rows, as the connector is configured."""
+
+    key_converter: KeyConverter = "string"
+    header_converter: HeaderConverter = "simple"
+    structured_headers: bool = False
+    """Whether header values keep their JSON types; otherwise they are texts."""
+
+    metadata: frozenset[MetadataPart] | None = frozenset({"topic", "offset_and_partition", "create_time", "push_time"})
+    """The parts of RECORD_METADATA to write; None leaves the whole column NULL."""
+
+    tombstones: Literal["default", "ignore"] = "default"
+    """Whether a record without a value becomes a row of metadata only, or none."""
+
+    time_zone: str = "UTC"
+    """The zone of texts that name none and go to a column with a zone."""
+
+    numbers: Literal["reject", "round"] = "reject"
+    """What becomes of digits a column has no room for."""
+
+    nested_type: Literal["variant", "json", "struct"] = "variant"
+    """What columns for objects and arrays are created as."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """Ranges of one topic, sized for one Spark task, with all a worker needs to stage them."""
@@ -150,7 +180,7 @@ class Task:
     reader: Mapping[str, Any] = field(repr=False)
     """The client's configuration in librdkafka's own keys; may hold secrets, hence never shown."""
 
-    key_converter: Literal["string", "bytes", "json"] = "string"
+    conversion: Conversion = Conversion()
     tolerance: Literal["none", "all"] = "none"
     chunk_bytes: int = 32 * 1024 * 1024
     """Bytes of values that go through one COPY together."""

@@ -9,7 +9,7 @@ import pytest
 
 from frazil.records import metadata
 from frazil.records.convert import convert
-from frazil.records.keys import KeyConverter
+from frazil.model import KeyConverter
 from frazil.sources.kafka.reader import SCHEMA
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Column, Drift, IcebergType, ListType, Primitive, Reject, StructType
+from frazil.model import Column, Conversion, Drift, IcebergType, ListType, Primitive, Reject, StructType
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
 from frazil.sources.kafka.reader import SCHEMA
@@ -121,7 +121,7 @@ class Table:
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""
-        converted = convert(batch(values, **others), TOPIC, "string", NOW)
+        converted = convert(batch(values, **others), TOPIC, Conversion(), NOW)
         path = self._worker.scratch / f"{next(_ids)}.parquet"
         projected = self._projector.project(converted.table, converted.records, path)
         rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from frazil.errors import Problem
-
-KeyConverter = Literal["string", "bytes", "json"]
+from frazil.model import HeaderConverter, KeyConverter
 
 GROUPS = ("key.converter", "value.converter")
 
@@ -20,6 +19,8 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 KEY_CONVERTERS: dict[str, KeyConverter] = {STRING: "string", BYTES: "bytes", JSON: "json"}
+SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+HEADER_CONVERTERS: dict[str, HeaderConverter] = {SIMPLE: "simple", STRING: "string", JSON: "json", BYTES: "bytes"}
 VALUE_CONVERTERS: dict[str, Literal["json"]] = {JSON: "json"}
 
 _READ = {JSON: "schemas.enable", STRING: "converter.encoding"}

@@ -117,11 +117,8 @@ NO_EFFECT_PREFIXES: Mapping[str, str] = {
 
 _PACE = "Remove the key; frazil.commit.interval.ms sets how often rows are committed."
 _CLASSIC = "the checks and conversions of the classic connector are"
-_METADATA = "leaving out parts of RECORD_METADATA is"
-_HEADERS = "headers land as their UTF-8 text; another conversion of them is"
 
 NOT_YET: Mapping[str, NotYet] = {
-    "behavior.on.null.values": NotYet("leaving out records without a value is", ("default",)),
     "buffer.count.records": NotYet("committing by number of records is", instead=_PACE),
     "buffer.flush.time": NotYet("committing by the connector's own buffer is", instead=_PACE),
     "buffer.size.bytes": NotYet("committing by the connector's own buffer is", instead=_PACE),
@@ -141,7 +138,6 @@ NOT_YET: Mapping[str, NotYet] = {
     "snowflake.enable.schematization": NotYet(
         "landing whole records in one RECORD_CONTENT column is", ("true",), "Write true."
     ),
-    "snowflake.feature.structured.headers": NotYet(_HEADERS, ("false",)),
     "snowflake.feature.structured.record.metadata.enabled": NotYet("RECORD_METADATA as one JSON text is", ("true",)),
     "snowflake.iceberg.create.table.options": NotYet(
         "table options are", instead="Remove the key, or create the table with these options before the start."
@@ -149,10 +145,6 @@ NOT_YET: Mapping[str, NotYet] = {
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
     ),
-    "snowflake.metadata.all": NotYet(_METADATA, ("true",)),
-    "snowflake.metadata.createtime": NotYet(_METADATA, ("true",)),
-    "snowflake.metadata.offset.and.partition": NotYet(_METADATA, ("true",)),
-    "snowflake.metadata.topic": NotYet(_METADATA, ("true",)),
     "snowflake.streaming.classic.offset.migration": NotYet(
         "taking over the offsets of Snowflake's channels is",
         ("skip",),
@@ -161,20 +153,11 @@ NOT_YET: Mapping[str, NotYet] = {
     "snowflake.streaming.client.provider.override.map": NotYet("a pace set in the Snowflake client is", instead=_PACE),
     "snowflake.streaming.enable.single.buffer": NotYet("a second buffer is", ("true",)),
     "snowflake.streaming.max.client.lag": NotYet("a pace set in seconds is", instead=_PACE),
-    "snowflake.streaming.metadata.connectorPushTime": NotYet(_METADATA, ("true",)),
     "snowflake.streaming.validate.compatibility.with.classic": NotYet(_CLASSIC, ("false",)),
     "snowflake.test.rebalancing": NotYet("a hook for the connector's own tests is", ("false",)),
     "snowflake.topic2table.map.regex.replacement": NotYet("patterns in snowflake.topic2table.map are", ("false",)),
     "snowflake.validation": NotYet(_CLASSIC, ("server_side",)),
     "transforms": NotYet("single message transforms are"),
-    "header.converter": NotYet(
-        _HEADERS,
-        (
-            "org.apache.kafka.connect.storage.SimpleHeaderConverter",
-            "org.apache.kafka.connect.storage.StringConverter",
-        ),
-        "Write org.apache.kafka.connect.storage.StringConverter, or remove the key.",
-    ),
 }
 
 LISTS_OF_PLUGINS: Mapping[str, str] = {"transforms.": "transforms", "predicates.": "predicates"}

@@ -21,6 +21,7 @@ from frazil.config.names import sanitise
 from frazil.config.secrets import shown
 from frazil.config.topic2table import Topic2Table
 from frazil.errors import InvalidConfiguration, Problem
+from frazil.model import Conversion, HeaderConverter, KeyConverter, MetadataPart
 
 Source = Mapping[str, Any] | Path | str
 """Keys and values, or the path of the file that holds them."""
@@ -68,7 +69,7 @@ class ConnectorSettings(BaseModel):
     it ignoring case, else it is created in upper case; a table in double quotes is taken as written. A topic without
     an entry lands in a table named after it in upper case, with a hash at the end if characters had to be replaced."""
 
-    key_converter: Annotated[converters.KeyConverter, values.one_of(converters.KEY_CONVERTERS)] = Field(
+    key_converter: Annotated[KeyConverter, values.one_of(converters.KEY_CONVERTERS)] = Field(
         validation_alias=Keys("key.converter"), default="string", json_schema_extra={"default": converters.STRING}
     )
     """How record keys are read: StringConverter, ByteArrayConverter or JsonConverter, by full class name. The JSON one
@@ -79,6 +80,63 @@ class ConnectorSettings(BaseModel):
     )
     """How record values are read: `org.apache.kafka.connect.json.JsonConverter`. It needs
     `value.converter.schemas.enable=false` beside it, as Kafka Connect's default is true."""
+
+    header_converter: Annotated[HeaderConverter, values.one_of(converters.HEADER_CONVERTERS)] = Field(
+        validation_alias=Keys("header.converter"), default="simple", json_schema_extra={"default": converters.SIMPLE}
+    )
+    """How the values of record headers are read, by full class name; Kafka Connect's default guesses their types."""
+
+    structured_headers: Annotated[bool, values.by(values.boolean)] = Field(
+        validation_alias=Keys("snowflake.feature.structured.headers"), default=False
+    )
+    """Whether header values keep their JSON types, in a RECORD_METADATA column of type VARIANT or JSON text; otherwise
+    they are texts."""
+
+    metadata_all: Annotated[bool, values.by(values.boolean)] = Field(
+        validation_alias=Keys("snowflake.metadata.all"), default=True
+    )
+    """Whether RECORD_METADATA is written at all."""
+
+    metadata_create_time: Annotated[bool, values.by(values.boolean)] = Field(
+        validation_alias=Keys("snowflake.metadata.createtime"), default=True
+    )
+    """Whether RECORD_METADATA tells CreateTime or LogAppendTime."""
+
+    metadata_topic: Annotated[bool, values.by(values.boolean)] = Field(
+        validation_alias=Keys("snowflake.metadata.topic"), default=True
+    )
+    """Whether RECORD_METADATA tells the topic."""
+
+    metadata_offset_and_partition: Annotated[bool, values.by(values.boolean)] = Field(
+        validation_alias=Keys("snowflake.metadata.offset.and.partition"), default=True
+    )
+    """Whether RECORD_METADATA tells the offset and the partition."""
+
+    metadata_push_time: Annotated[bool, values.by(values.boolean)] = Field(
+        validation_alias=Keys("snowflake.streaming.metadata.connectorPushTime"), default=True
+    )
+    """Whether RECORD_METADATA tells SnowflakeConnectorPushTime, when the record was converted."""
+
+    on_null_values: Annotated[Literal["default", "ignore"], values.ANY_CASE] = Field(
+        validation_alias=Keys("behavior.on.null.values"), default="default"
+    )
+    """What a tombstone, a record without a value, becomes: a row of metadata only (`default`), or no row (`ignore`)."""
+
+    time_zone: Annotated[str, values.by(values.time_zone)] = Field(
+        validation_alias=Keys("frazil.time.zone"), default="UTC"
+    )
+    """The time zone of texts that name none and go to a column of type timestamptz."""
+
+    numbers: Annotated[Literal["reject", "round"], values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.numbers"), default="reject"
+    )
+    """What becomes of digits a column has no room for, such as a fraction for a whole-number column: the record is
+    rejected, or the number rounded half up."""
+
+    nested_type: Annotated[Literal["variant", "json", "struct"], values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.nested.type"), default="variant"
+    )
+    """What columns for objects and arrays are created as: VARIANT, JSON text, or structs and lists."""
 
     errors_tolerance: Annotated[Literal["none", "all"], values.ANY_CASE] = Field(
         validation_alias=Keys("errors.tolerance"), default="none"
@@ -179,6 +237,26 @@ class ConnectorSettings(BaseModel):
     def key(self) -> str:
         """The name sanitised: the connector's identity in tokens and channels."""
         return sanitise(self.name)
+
+    @property
+    def conversion(self) -> Conversion:
+        """How records become rows."""
+        parts: dict[MetadataPart, bool] = {
+            "topic": self.metadata_topic,
+            "offset_and_partition": self.metadata_offset_and_partition,
+            "create_time": self.metadata_create_time,
+            "push_time": self.metadata_push_time,
+        }
+        return Conversion(
+            key_converter=self.key_converter,
+            header_converter=self.header_converter,
+            structured_headers=self.structured_headers,
+            metadata=frozenset(part for part, written in parts.items() if written) if self.metadata_all else None,
+            tombstones=self.on_null_values,
+            time_zone=self.time_zone,
+            numbers=self.numbers,
+            nested_type=self.nested_type,
+        )
 
 
 def load(

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator
 
@@ -50,6 +51,15 @@ def duration_ms(text: str) -> int:
     if not match or match[2] not in _UNITS_MS:
         raise ValueError(f"{text!r} is no duration; write one like 20 min, 30s, 1h or 500ms")
     return int(match[1]) * _UNITS_MS[match[2]]
+
+
+def time_zone(text: str) -> str:
+    """The name of a time zone in the IANA database."""
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"{text!r} is no time zone; write a name such as UTC or Europe/Berlin") from error
+    return text
 
 
 def one_of(names: Mapping[str, str]) -> BeforeValidator:

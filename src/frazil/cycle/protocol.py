@@ -190,7 +190,7 @@ class Ingestion:
             data_path=opened.table.new_data_path(f"{uuid.uuid4()}-{{}}.parquet"),
             rejects_path=rejects.new_reject_path(opened.table),
             reader=self._source.reader_config(),
-            key_converter=self._settings.key_converter,
+            conversion=self._settings.conversion,
             tolerance=self._settings.errors_tolerance,
         )
 

@@ -9,9 +9,9 @@ from typing import Literal
 import pyarrow as pa
 
 from frazil.errors import InvalidRecord
-from frazil.model import Reject, SourcePartition
+from frazil.model import Conversion, Reject, SourcePartition
 from frazil.records import metadata
-from frazil.records.keys import KeyConverter, keys
+from frazil.records.keys import keys
 from frazil.records.text import empty_as_null, utf8
 
 VALUE = "value"
@@ -32,19 +32,19 @@ class Converted:
     """The records whose bytes are no text; they are in neither table."""
 
 
-def convert(batch: pa.RecordBatch, topic: str, key_converter: KeyConverter, now: int) -> Converted:
-    """Convert values with the JSON converter and keys with `key_converter`.
+def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int) -> Converted:
+    """Convert values with the JSON converter, keys and headers as `conversion` says.
 
     Whether the text is a JSON object is for the projection to find out: it parses it anyway.
 
     Args:
         batch: as `frazil.sources.kafka.reader.SCHEMA` says.
         topic: where the records come from.
-        key_converter: how keys are read.
+        conversion: how records are converted.
         now: when the records are converted, in ms since the epoch.
     """
     value = utf8(empty_as_null(batch.column("value")))
-    key = keys(batch.column("key"), key_converter)
+    key = keys(batch.column("key"), conversion.key_converter)
     table = pa.table({VALUE: value.values, **metadata.arrow_fields(batch, topic, key.values, now)})
     records = pa.Table.from_batches([batch])
     bad = {**{row: f"the key is no text: {reason}" for row, reason in key.bad.items()}, **value.bad}

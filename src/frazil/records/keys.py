@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import Literal
 
 import msgspec
 import orjson
 import pyarrow as pa
 
+from frazil.model import KeyConverter
 from frazil.records.text import TextColumn, lenient_utf8, utf8
-
-KeyConverter = Literal["string", "bytes", "json"]
 
 
 def keys(column: pa.BinaryArray, converter: KeyConverter) -> TextColumn:

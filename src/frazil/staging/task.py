@@ -166,7 +166,7 @@ class _Stage:
         size = 0
         for batch in self._timed_reads(reader):
             with self._timed("convert"):
-                converted = convert(batch, self._topic, self._task.key_converter, time.time_ns() // 1_000_000)
+                converted = convert(batch, self._topic, self._task.conversion, time.time_ns() // 1_000_000)
             self._rejects.add(converted.rejects)
             tables.append(converted.table)
             records.append(converted.records)
