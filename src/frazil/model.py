@@ -165,6 +165,17 @@ class Conversion:
 
 
 @dataclass(frozen=True, slots=True)
+class Buffer:
+    """When a partition's records are due: as soon as one of the bounds is reached. None bounds nothing."""
+
+    seconds: float | None = None
+    """Since the partition was last committed."""
+
+    records: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Ranges of one topic, sized for one Spark task, with all a worker needs to stage them."""
 

@@ -22,6 +22,8 @@ ConnectorClass = Literal[
 ]
 """The classes a connector file may name."""
 
+STREAMING = "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector"
+
 _SNOWPIPE_UNLESS_TOLD = "com.snowflake.kafka.connector.SnowflakeSinkConnector"
 _PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
@@ -65,12 +67,11 @@ def _place(triage: Triage, key: str, value: str, given: Mapping[str, str], setti
                 key, "holds a ${…} placeholder of a config provider, which is not built yet. Write the value itself."
             )
         )
+    elif key in known.NOT_YET and not known.NOT_YET[key].takes(value):
+        triage.problems.append(Problem(key, known.NOT_YET[key].refusal(shown(key, value))))
     elif key in settings:
         triage.settings[key] = value
-    elif key in known.NOT_YET:
-        if not known.NOT_YET[key].takes(value):
-            triage.problems.append(Problem(key, known.NOT_YET[key].refusal(shown(key, value))))
-    elif consumer.bare(key) is None and not converters.is_setting(key) and not _is_plugins(key):
+    elif key not in known.NOT_YET and not _is_read_elsewhere(key):
         triage.problems.append(_unknown(key, settings))
 
 
@@ -82,8 +83,9 @@ def _no_effect(key: str, given: Mapping[str, str]) -> str | None:
     return known.no_effect_of(key)
 
 
-def _is_plugins(key: str) -> bool:
-    return key.startswith(tuple(known.LISTS_OF_PLUGINS))
+def _is_read_elsewhere(key: str) -> bool:
+    """Whether `key` is a consumer's, a converter's or a plugin's."""
+    return consumer.bare(key) is not None or converters.is_setting(key) or key.startswith(tuple(known.LISTS_OF_PLUGINS))
 
 
 def _missing(given: Mapping[str, str]) -> Iterator[Problem]:

@@ -34,15 +34,27 @@ def boolean(text: str) -> bool:
     return text.lower() == "true"
 
 
-def integer(at_least: int) -> Callable[[str], int]:
-    """A whole number not below `at_least`."""
+def integer(at_least: int, at_most: int | None = None) -> Callable[[str], int]:
+    """A whole number from `at_least` to `at_most`."""
 
     def parse(text: str) -> int:
-        if not _INTEGER.fullmatch(text) or int(text) < at_least:
-            raise ValueError(f"{text!r} is no whole number of at least {at_least}; write {at_least} or more")
-        return int(text)
+        number = int(text) if _INTEGER.fullmatch(text) else None
+        if number is None or number < at_least or (at_most is not None and number > at_most):
+            if at_most is None:
+                raise ValueError(f"{text!r} is no whole number of at least {at_least}; write {at_least} or more")
+            raise ValueError(f"{text!r} is no whole number from {at_least} to {at_most}; write one")
+        return number
 
     return parse
+
+
+def pairs(text: str) -> dict[str, str]:
+    """`key:value` entries separated by commas; keys in lower case."""
+    entries = [entry.split(":") for entry in text.rstrip(", ").split(",")]
+    wrong = [":".join(entry) for entry in entries if len(entry) != 2 or not all(part.strip() for part in entry)]
+    if wrong:
+        raise ValueError("holds an entry that is no key:value; write key:value,key:value without further colons")
+    return {key.strip().lower(): value.strip() for key, value in entries}
 
 
 def duration_ms(text: str) -> int:
@@ -60,6 +72,17 @@ def time_zone(text: str) -> str:
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError(f"{text!r} is no time zone; write a name such as UTC or Europe/Berlin") from error
     return text
+
+
+def word(names: Mapping[str, str]) -> BeforeValidator:
+    """What `names`, all in lower case, has for the text in any case."""
+
+    def parse(text: str) -> str:
+        if text.lower() not in names:
+            raise ValueError(f"{text!r} is not possible; write {' or '.join(names)}")
+        return names[text.lower()]
+
+    return by(parse)
 
 
 def one_of(names: Mapping[str, str]) -> BeforeValidator:
