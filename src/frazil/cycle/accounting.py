@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from frazil.errors import InvalidRecord
+from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Reject, SourcePartition, Staged, StagedRange
 from frazil.sources.base import TopicFacts
 from frazil.tables.tokens import Channel, Tokens
@@ -89,7 +89,8 @@ def first_reject(staged: Iterable[Staged]) -> Reject | None:
 
 def error_of(reject: Reject) -> InvalidRecord:
     """The error that stops a connector whose tolerance is none."""
-    return InvalidRecord(_place(reject), reject.reason, reject.start_of_value())
+    kind = UnfitValue if reject.code == UnfitValue.code else InvalidRecord
+    return kind(_place(reject), reject.reason, reject.start_of_value())
 
 
 def last_error(reject: Reject) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from frazil.errors import InvalidRecord
+from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Conversion, Reject, SourcePartition
 from frazil.records import metadata
 from frazil.records.keys import keys
@@ -62,6 +62,11 @@ class Unfit:
     reason: str
     column: str | None = None
 
+    @property
+    def code(self) -> str:
+        """The code of the error it is: a value that fits no column is another error than a record without columns."""
+        return InvalidRecord.code if self.column is None else UnfitValue.code
+
 
 def rejects_of(
     records: pa.Table, topic: str, stage: Literal["convert", "project"], unfit: Mapping[int, Unfit]
@@ -77,7 +82,7 @@ def rejects_of(
             value=record["value"],
             headers=tuple(record["headers"] or ()),
             stage=stage,
-            code=InvalidRecord.code,
+            code=unfit[row].code,
             reason=unfit[row].reason,
             column=unfit[row].column,
         )

@@ -1,0 +1,87 @@
+"""Every error frazil raises, as one tree.
+
+    FrazilError
+    ├── Terminal    a person has to change something; the connector stops as FAILED (or FENCED)
+    │   ├── InvalidConfiguration (0001)
+    │   └── …
+    └── Transient   waiting or planning again can help; the cycle is abandoned and tried again
+        └── …
+
+Each class has a stable `code` with a section of its own in `docs/errors.md`, and its message names the thing, the
+value, and what to do next. Numbers are those of the connectors frazil replaces where the meaning is the same
+(`spec` section 8.5); the others are names.
+"""
+
+from __future__ import annotations
+
+from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
+from frazil.errors.records import InvalidRecord, UnfitValue
+from frazil.errors.sources import (
+    BrokerRefused,
+    BrokerUnavailable,
+    DataLoss,
+    LogTruncated,
+    NoStartingOffset,
+    TopicMissing,
+    TopicReplaced,
+)
+from frazil.errors.staging import CycleCancelled, StageFailed, StorageNotSupported, stage_error
+from frazil.errors.surroundings import (
+    CatalogNotIceberg,
+    InvalidQuery,
+    NothingSetUp,
+    ProgramMissing,
+    SparkConnectRefused,
+)
+from frazil.errors.tables import (
+    CatalogUnavailable,
+    CommitUnknown,
+    ShapeMoved,
+    TableMissing,
+    TableNameRefused,
+    TableNotCreated,
+    TableNotSupported,
+    TableReplaced,
+)
+from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
+from frazil.errors.tree import FrazilError, Terminal, Transient
+
+__all__ = [
+    "BrokerRefused",
+    "BrokerUnavailable",
+    "CatalogNotIceberg",
+    "CatalogUnavailable",
+    "CherryPicked",
+    "CommitUnknown",
+    "CycleCancelled",
+    "DataLoss",
+    "EmptyTopic",
+    "Fenced",
+    "FrazilError",
+    "InvalidConfiguration",
+    "InvalidQuery",
+    "InvalidRecord",
+    "LogTruncated",
+    "NoStartingOffset",
+    "NothingSetUp",
+    "Problem",
+    "ProgramMissing",
+    "ShapeMoved",
+    "SparkConnectRefused",
+    "StageFailed",
+    "StorageNotSupported",
+    "TableMissing",
+    "TableNameRefused",
+    "TableNotCreated",
+    "TableNotSupported",
+    "TableReplaced",
+    "Terminal",
+    "TokensMoved",
+    "TokensUncertain",
+    "TokensUnreadable",
+    "TopicMissing",
+    "TopicReplaced",
+    "Transient",
+    "UnfitValue",
+    "stage_error",
+]

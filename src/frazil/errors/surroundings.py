@@ -1,0 +1,56 @@
+"""What a connector or a command needs around it and does not find: sessions, catalogs, programs."""
+
+from __future__ import annotations
+
+from frazil.errors.tree import Terminal
+
+
+class SparkConnectRefused(Terminal):
+    """The session is a Spark Connect session, which has no JVM in reach."""
+
+    code = "spark_connect"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this Spark session is a Spark Connect session, which has no JVM handle, and frazil commits through the "
+            "JVM. Pass a classic session (SparkSession.builder.master(...)) instead."
+        )
+
+
+class CatalogNotIceberg(Terminal):
+    """The Spark catalog of that name is missing or is not an Iceberg catalog."""
+
+    code = "catalog"
+
+    def __init__(self, catalog: str, reason: str) -> None:
+        super().__init__(
+            f"the Spark catalog {catalog!r} cannot be used: {reason}. Configure spark.sql.catalog.{catalog} as an "
+            "org.apache.iceberg.spark.SparkCatalog, or leave frazil.catalog unset for the embedded one."
+        )
+
+
+class InvalidQuery(Terminal):
+    """`frazil sql` was given something it does not run."""
+
+    code = "query"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}. `frazil sql` runs one SELECT over the tables of the catalog.")
+
+
+class NothingSetUp(Terminal):
+    """A command needs something that was never created."""
+
+    code = "nothing_set_up"
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}. {remedy}")
+
+
+class ProgramMissing(Terminal):
+    """A program frazil needs is not installed, or too old."""
+
+    code = "program_missing"
+
+    def __init__(self, program: str, found: str, remedy: str) -> None:
+        super().__init__(f"{program} is needed but {found}. {remedy}")

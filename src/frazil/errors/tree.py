@@ -1,0 +1,26 @@
+"""The tree's root and its two branches."""
+
+from __future__ import annotations
+
+
+class FrazilError(Exception):
+    """The root: catch this to catch everything frazil raises on purpose."""
+
+    code: str = "frazil"
+    """Stable identifier; `docs/errors.md` has a section of this name."""
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {super().__str__()}"
+
+    @property
+    def message(self) -> str:
+        """The sentence without the code."""
+        return super().__str__()
+
+
+class Terminal(FrazilError):
+    """Trying again cannot help: somebody has to change something."""
+
+
+class Transient(FrazilError):
+    """Trying again can help: the connector plans again from the tokens."""
