@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.config.names import sanitise
+from frazil.config.names import refusal, sanitise
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from frazil.config.names import sanitise
         ("testApp.snowflake-connector", "TESTAPP_SNOWFLAKE_CONNECTOR_36242259"),
         ("a", "A_97"),
         ("1a", "_1A_1616"),
+        ("topic.name", "TOPIC_NAME_879703062"),
+        ("😀😀", "______1705528838"),
         ("a.*b", f"AB_{((97 * 31 + 46) * 31 + 42) * 31 + 98}"),
     ],
 )
@@ -36,6 +38,29 @@ def test_a_hash_of_javas_smallest_int_has_no_sign() -> None:
 
 def test_a_character_outside_the_first_plane_counts_as_the_two_units_java_sees() -> None:
     assert sanitise("a😀").startswith("A___")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "empty"),
+        ("a\nb", "control"),
+        ("a\ud800", "control"),
+        ("a/b", "slash"),
+        ("a\\b", "slash"),
+        (".", "directory"),
+        ("..", "directory"),
+        ("_Frazil", "rejects"),
+        ("é" * 128, "255 bytes"),
+    ],
+)
+def test_a_name_that_would_leave_its_directory_or_has_none_is_refused(name: str, reason: str) -> None:
+    assert reason in (refusal(name) or "")
+
+
+@pytest.mark.parametrize("name", ["a.b", "a..b", "...", " a:b,c%20#?'`", "_frazil_", "é" * 127, "日本語"])
+def test_any_other_name_can_be_a_tables(name: str) -> None:
+    assert refusal(name) is None
 
 
 @given(st.text())

@@ -1,7 +1,8 @@
-"""Turn any text into a name that needs no quotes, the way the Snowflake connector does.
+"""Names: any text as one that needs no quotes, the way the Snowflake connector does it; and names no table can have.
 
-Connector names always go through it, topics without an entry in `snowflake.topic2table.map` too. The result is the
-same as the original's to the last digit, so that a moved connector finds its tables again.
+Connector names are always sanitised; topics without an entry in `snowflake.topic2table.map` are, unless the connector
+is told to leave them. The result is the same as the original's to the last digit, so that a moved connector finds its
+tables again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,12 @@ import re
 _NAME = re.compile(r"[_a-zA-Z][_$a-zA-Z0-9]+")
 _FIRST = re.compile(r"[_a-zA-Z]")
 _OTHER = re.compile(r"[^_$a-zA-Z0-9]")
+
+_LONGEST = 255
+"""Bytes of a name; file systems take no more."""
+
+_KEPT = "_frazil"
+"""The directory beside the tables where rejects are kept."""
 
 
 def sanitise(text: str) -> str:
@@ -25,6 +32,27 @@ def sanitise(text: str) -> str:
     body = "".join(chr(unit) for unit in _utf16(text.replace(".*", "")))
     start = "" if _FIRST.match(body) else "_"
     return f"{start}{_OTHER.sub('_', body)}_{_hash(text)}".upper()
+
+
+def refusal(name: str) -> str | None:
+    """Why no table can have this name, or None; a table's directory is named after it.
+
+    >>> refusal("shop.orders"), refusal("../orders")
+    (None, 'holds a slash')
+    """
+    if not name:
+        return "is empty"
+    if not name.isprintable():
+        return "holds a control character"
+    if "/" in name or "\\" in name:
+        return "holds a slash"
+    if name in (".", ".."):
+        return "means a directory"
+    if name.lower() == _KEPT:
+        return "is the directory where frazil keeps rejects"
+    if len(name.encode()) > _LONGEST:
+        return f"is longer than {_LONGEST} bytes"
+    return None
 
 
 def _hash(text: str) -> int:

@@ -1,7 +1,9 @@
-"""Which table a topic lands in: `snowflake.topic2table.map`, else a name generated from the topic.
+"""Which table a topic lands in: `snowflake.topic2table.map`, else a name of the topic's own.
 
-The map is `topic:table` entries separated by commas, with blanks anywhere between. A topic or table in double quotes
-may hold any character but a double quote; quoting a table also keeps its case.
+The topic of an entry is a regular expression that has to match the whole name. An entry that spells a topic out comes
+before the others; those are tried in the order they were written. With
+`snowflake.topic2table.map.regex.replacement`, nothing comes before the order, and the table may name groups of the
+expression.
 """
 
 from __future__ import annotations
@@ -10,13 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from frazil.config.names import sanitise
-from frazil.errors import EmptyTopic
-
-_BARE = re.compile(r'[^\s:,"]+')
-_BLANK = re.compile(r"\s*")
-_PATTERN_CHARACTERS = re.compile(r"[\\^$|?*+()\[\]{}]")
-_LONGEST_NAME = 255
+from frazil.config.entries import Entry, parse
+from frazil.config.java_regex import Template, compiled
+from frazil.config.names import refusal, sanitise
+from frazil.errors import EmptyTopic, TableNameRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,158 +30,118 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One `topic:table` of the map."""
+class Rule:
+    """One entry of the map, ready to be asked."""
 
-    topic: str
-    table: str
-    """As written, without its quotes."""
+    entry: Entry
+    pattern: re.Pattern[str]
+    template: Template
 
-    table_quoted: bool
+    @classmethod
+    def of(cls, entry: Entry, *, regex: bool) -> Rule:
+        """The rule of an entry; its table is a template if `regex`.
 
-    @property
-    def target(self) -> Target:
-        """The table the entry names."""
-        return Target(self.table if self.table_quoted else self.table.upper(), self.table_quoted)
+        Raises:
+            ValueError: the topic is no regular expression, or the table refers to what that does not have.
+        """
+        pattern = compiled(entry.topic)
+        return cls(entry, pattern, Template.read(entry.table, pattern) if regex else Template((entry.table,)))
 
-    def __str__(self) -> str:
-        """The entry as it can be written in the map."""
-        topic = self.topic if _BARE.fullmatch(self.topic) else f'"{self.topic}"'
-        return f"{topic}:" + (f'"{self.table}"' if self.table_quoted else self.table)
+    def target(self, match: re.Match[str] | None = None) -> Target:
+        """The table for a topic that the pattern matched, or that the entry spells out."""
+        name = self.template.filled(match) if match else self.entry.table
+        return Target(name if self.entry.table_quoted else name.upper(), self.entry.table_quoted)
+
+    def problems(self) -> Iterator[str]:
+        """What keeps the table from having the name it was given."""
+        table = self.entry.table
+        if "." in table and not self.entry.table_quoted:
+            yield (
+                f"the table {table!r} names a schema or a database, and all tables of a connector are in "
+                "frazil.namespace; write the table alone, or in double quotes if the dot belongs to its name"
+            )
+        # What the groups will match is not known yet; any letter stands for it.
+        if reason := refusal(self.template.filled_with("x")):
+            yield f"the table {table[:40]!r} {reason}; choose another name"
 
 
 @dataclass(frozen=True, slots=True)
 class Topic2Table:
     """The map, in the order it was written."""
 
-    entries: tuple[Entry, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    regex: bool = False
+    """Whether tables may refer to groups, and the order alone decides."""
 
     @classmethod
-    def read(cls, text: str) -> Topic2Table:
-        """The map that `text` describes, if it can be run: every topic is a literal name, every table a plain one.
+    def read(cls, text: str, *, regex: bool = False) -> Topic2Table:
+        """The map that `text` describes.
 
         Raises:
-            ValueError: the text is malformed, ambiguous, or asks for what is not built yet; the message lists it all.
+            ValueError: the text is malformed or ambiguous, or a table cannot have its name; the message lists it all.
         """
-        entries = parse(text)
-        reasons = [*_ambiguous(entries), *_not_built(entries)]
+        rules, reasons = [], []
+        for entry in parse(text):
+            try:
+                rule = Rule.of(entry, regex=regex)
+            except ValueError as error:
+                reasons.append(str(error))
+            else:
+                rules.append(rule)
+                reasons += rule.problems()
+        reasons += _ambiguous(rules)
         if reasons:
             raise ValueError("; ".join(reasons))
-        return cls(entries)
+        return cls(tuple(rules), regex)
 
-    def resolve(self, topic: str | None) -> Target:
-        """The table for `topic`: its entry's, else the sanitised topic as an exact name.
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries as written."""
+        return tuple(rule.entry for rule in self.rules)
+
+    def resolve(self, topic: str | None, *, sanitised: bool = True) -> Target:
+        """The table for `topic`: its entry's, else the exact name made from the topic.
+
+        Args:
+            topic: the topic's name.
+            sanitised: whether a topic without an entry is sanitised; otherwise its name is the table's.
 
         Raises:
             EmptyTopic: there is no topic to resolve.
+            TableNameRefused: no table can have the name.
         """
         if not topic:
             raise EmptyTopic
-        for entry in self.entries:
-            if entry.topic == topic:
-                return entry.target
-        return Target(sanitise(topic), quoted=True)
+        target = self._mapped(topic) or Target(sanitise(topic) if sanitised else topic, quoted=True)
+        if reason := refusal(target.name):
+            raise TableNameRefused(topic, target.name, reason)
+        return target
+
+    def _mapped(self, topic: str) -> Target | None:
+        for rule in () if self.regex else self.rules:
+            if rule.entry.topic == topic:
+                return rule.target()
+        for rule in self.rules:
+            if match := rule.pattern.fullmatch(topic):
+                return rule.target(match)
+        return None
 
     def __str__(self) -> str:
         return ",".join(map(str, self.entries))
 
 
-def parse(text: str) -> tuple[Entry, ...]:
-    """The entries of `text` by grammar alone.
-
-    Raises:
-        ValueError: a token or separator is missing; the message holds position and text.
-    """
-    return tuple(_Parser(text).entries())
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._skip_blank()
-
-    def entries(self) -> Iterator[Entry]:
-        while not self._at_end():
-            topic, _ = self._token("a topic")
-            self._separator(":")
-            table, quoted = self._token("a table")
-            yield Entry(topic, table, quoted)
-            if not self._at_end():
-                self._separator(",")
-
-    def _token(self, what: str) -> tuple[str, bool]:
-        """The next token, and whether it was quoted."""
-        if self._text.startswith('"', self._position):
-            end = self._text.find('"', self._position + 1)
-            if end < 0:
-                raise self._unexpected("this quote is never closed")
-            if end == self._position + 1:
-                raise self._unexpected("nothing between the quotes")
-            return self._take(end + 1)[1:-1], True
-        match = _BARE.match(self._text, self._position)
-        if not match:
-            raise self._unexpected(f"{what} or the end expected" if what == "a topic" else f"{what} expected")
-        return self._take(match.end()), False
-
-    def _separator(self, character: str) -> None:
-        if not self._text.startswith(character, self._position):
-            raise self._unexpected(f"{character!r} expected")
-        self._take(self._position + 1)
-
-    def _take(self, end: int) -> str:
-        taken, self._position = self._text[self._position : end], end
-        self._skip_blank()
-        return taken
-
-    def _skip_blank(self) -> None:
-        match = _BLANK.match(self._text, self._position)
-        self._position = match.end() if match else self._position
-
-    def _at_end(self) -> bool:
-        return self._position == len(self._text)
-
-    def _unexpected(self, what: str) -> ValueError:
-        return ValueError(
-            f'{what} at position {self._position} of {self._text!r}; write topic:table,"other topic":table'
-        )
-
-
-def _ambiguous(entries: Sequence[Entry]) -> Iterator[str]:
+def _ambiguous(rules: Sequence[Rule]) -> Iterator[str]:
     """Topics given twice, and topics that another entry's topic matches when read as a regular expression.
 
     This compares a text with a pattern, as the original does; that two patterns share a topic is not found.
     """
-    for index, new in enumerate(entries):
-        for earlier in entries[:index]:
-            if new.topic == earlier.topic:
-                yield f"the topic {new.topic!r} is given twice; keep one of its entries"
+    for index, new in enumerate(rules):
+        for earlier in rules[:index]:
+            if new.entry.topic == earlier.entry.topic:
+                yield f"the topic {new.entry.topic!r} is given twice; keep one of its entries"
                 break
-            if _matches(new.topic, earlier.topic) or _matches(earlier.topic, new.topic):
+            if new.pattern.fullmatch(earlier.entry.topic) or earlier.pattern.fullmatch(new.entry.topic):
                 yield (
-                    f"the topics {earlier.topic!r} and {new.topic!r} overlap, as one read as a regular expression "
-                    "matches the other; keep one of them"
+                    f"the topics {earlier.entry.topic!r} and {new.entry.topic!r} overlap, as one read as a regular "
+                    "expression matches the other; keep one of them"
                 )
-
-
-def _matches(pattern: str, topic: str) -> bool:
-    try:
-        return re.fullmatch(pattern, topic) is not None
-    except (re.error, OverflowError, RecursionError):
-        return False
-
-
-def _not_built(entries: Sequence[Entry]) -> Iterator[str]:
-    for entry in entries:
-        if _PATTERN_CHARACTERS.search(entry.topic):
-            yield f"{entry.topic!r} is a pattern, which is not built yet; write one topic:table entry for every topic"
-        if "." in entry.table and not entry.table_quoted:
-            yield (
-                f"the table {entry.table!r} names another schema, which is not built yet; write the table alone, "
-                "or in double quotes if the dot belongs to its name"
-            )
-        if not entry.table.isprintable() or len(entry.table) > _LONGEST_NAME:
-            yield (
-                f"the table {entry.table[:40]!r} is longer than {_LONGEST_NAME} characters or holds a control "
-                "character; choose another name"
-            )
