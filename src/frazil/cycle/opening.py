@@ -12,7 +12,7 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.errors import Fenced, TableReplaced, TokensMoved, TopicReplaced
+from frazil.errors import Fenced, TableMissing, TableNotCreated, TableReplaced, TokensMoved, TopicReplaced
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.catalog import Catalog
@@ -51,7 +51,7 @@ class Opener:
 
     def table_for(self, topic: str) -> TableName:
         """The table a topic goes to."""
-        target = self._settings.topic2table.resolve(topic)
+        target = self._settings.topic2table.resolve(topic, sanitised=self._settings.sanitize_table_names)
         namespace = self._catalog.namespace(self._settings.namespace or DEFAULT_NAMESPACE)
         return self._catalog.resolve(namespace, target.name, quoted=target.quoted)
 
@@ -59,8 +59,14 @@ class Opener:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
 
         A rival that opens at the same moment makes one of the two look again and open after the other.
+
+        Raises:
+            TableNotCreated: there is none, and none is to be created.
         """
-        table = Table.open(self._catalog, name)
+        try:
+            table = Table.open(self._catalog, name, None if self._settings.autocreate == "none" else {})
+        except TableMissing as error:
+            raise TableNotCreated(str(name), [each.topic for each in topics]) from error
         while True:
             known = read(table.state(), str(name), self._settings.key)
             epoch = known.epoch + 1 if known else 1

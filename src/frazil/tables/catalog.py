@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from frazil.errors import CatalogUnavailable, TableMissing
@@ -105,13 +105,18 @@ class Catalog:
         """Whether the table exists."""
         return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
 
-    def create(self, table: TableName) -> Any:
-        """Create the table with RECORD_METADATA only; its other columns come with the first records."""
+    def create(self, table: TableName, properties: Mapping[str, str]) -> Any:
+        """Create the table with RECORD_METADATA only; its other columns come with the first records.
+
+        Args:
+            table: its name.
+            properties: Iceberg's, over those every created table has.
+        """
         self.ensure_namespace(table.namespace)
         columns = (Column(1, metadata.COLUMN, metadata.column_type()),)
         schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(columns))
         builder = self._java.buildTable(self._identifier(table), schema)
-        for key, value in _CREATED.items():
+        for key, value in {**_CREATED, **properties}.items():
             builder = builder.withProperty(key, value)
         try:
             return builder.create()

@@ -45,16 +45,19 @@ class Table:
         self._last_expiry = time.monotonic()
 
     @classmethod
-    def open(cls, catalog: Catalog, name: TableName) -> Table:
-        """The table of that name, created if it is missing.
+    def open(cls, catalog: Catalog, name: TableName, create: Mapping[str, str] | None) -> Table:
+        """The table of that name, created with the properties `create` if it is missing.
 
         Raises:
+            TableMissing: there is none, and `create` is None.
             TableNotSupported: it exists and frazil cannot write it.
         """
         try:
             java = catalog.load(name)
         except TableMissing:
-            java = catalog.create(name)
+            if create is None:
+                raise
+            java = catalog.create(name, create)
         table = cls(catalog, name, java)
         table.shape()
         return table
