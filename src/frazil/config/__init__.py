@@ -1,12 +1,14 @@
 """A connector file becomes typed settings, or one error that lists everything wrong with it.
 
-Read in this order: `settings` (what can be configured, and the way from file to settings), `known` (every key of the
-Kafka Connect and Snowflake worlds that is not a setting, and what becomes of it), then the smaller modules they use.
+Read in this order: `settings` (what can be configured), `known` (every key of the Kafka Connect and Snowflake worlds
+that is not a setting, and what becomes of it), `loading` (the way from file to settings), then the smaller modules they
+use.
 """
 
 from __future__ import annotations
 
-from frazil.config.settings import ConnectorSettings, load, refuse_shared_keys
+from frazil.config.loading import load, refuse_shared_keys
+from frazil.config.settings import ConnectorSettings
 from frazil.config.topic2table import Target, Topic2Table
 
 __all__ = ["ConnectorSettings", "Target", "Topic2Table", "load", "refuse_shared_keys"]

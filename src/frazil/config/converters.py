@@ -12,7 +12,7 @@ from typing import Literal
 from frazil.errors import Problem
 from frazil.model import HeaderConverter, KeyConverter
 
-GROUPS = ("key.converter", "value.converter")
+GROUPS = ("key.converter", "value.converter", "header.converter")
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -23,6 +23,7 @@ SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 HEADER_CONVERTERS: dict[str, HeaderConverter] = {SIMPLE: "simple", STRING: "string", JSON: "json", BYTES: "bytes"}
 VALUE_CONVERTERS: dict[str, Literal["json"]] = {JSON: "json"}
 
+_DEFAULTS = {"key.converter": STRING, "value.converter": JSON, "header.converter": SIMPLE}
 _READ = {JSON: "schemas.enable", STRING: "converter.encoding"}
 _UTF_8 = ("utf8", "utf-8")
 
@@ -49,11 +50,11 @@ def is_setting(key: str) -> bool:
 def problems(given: Mapping[str, str]) -> Iterator[Problem]:
     """What cannot be run about the converters' settings; the converters themselves are settings with own checks."""
     for group in GROUPS:
-        converter = given.get(group)
-        if converter == JSON or (converter is None and group == "value.converter"):
+        converter = given.get(group, _DEFAULTS[group])
+        if converter == JSON:
             yield from _envelopes(f"{group}.schemas.enable", given)
         encoding = given.get(f"{group}.converter.encoding")
-        if converter in (None, STRING) and encoding and encoding.lower() not in _UTF_8:
+        if converter == STRING and encoding and encoding.lower() not in _UTF_8:
             yield Problem(
                 f"{group}.converter.encoding", f"{encoding!r} is not built yet. Write UTF-8, or remove the key."
             )
@@ -62,7 +63,7 @@ def problems(given: Mapping[str, str]) -> Iterator[Problem]:
 def no_effect(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The converters' settings that change nothing, with the reason."""
     for group in GROUPS:
-        converter = given.get(group, STRING)
+        converter = given.get(group, _DEFAULTS[group])
         for key in given:
             if key.startswith(f"{group}.") and key != f"{group}.{_READ.get(converter)}":
                 yield key, f"{converter.rpartition('.')[2]} does not read it where there are no schemas"

@@ -147,6 +147,11 @@ LISTS_OF_PLUGINS: Mapping[str, str] = {"transforms.": "transforms", "predicates.
 """Settings of plugins, and the key that has to name a plugin for them to mean anything."""
 
 
+def is_optional(key: str) -> bool:
+    """Whether frazil does without the value of `key`: it has no effect, or is for Spark to read."""
+    return key in NOT_NEEDED or key.startswith("spark.") or no_effect_of(key) is not None
+
+
 def no_effect_of(key: str) -> str | None:
     """Why `key` has no effect on what lands, or None if that is not known."""
     by_prefix = (reason for prefix, reason in NO_EFFECT_PREFIXES.items() if key.startswith(prefix))

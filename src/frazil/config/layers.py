@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from frazil.config import converters
+from frazil.config import converters, providers
 from frazil.config.secrets import is_secret
 
 _FROM_WORKER = ("consumer.", "frazil.", "spark.")
@@ -13,7 +13,6 @@ _CLIENT = ("sasl.", "security.", "ssl.")
 _CONNECTOR = ("buffer.", "errors.", "predicates", "snowflake.", "tasks.max", "topics", "transforms")
 
 _CONNECTOR_KEY = "it is a connector's key; it counts in a connector file only"
-_HEADERS = "headers always land as their UTF-8 text"
 _WORKER = "it is for the Kafka Connect worker, which takes no part"
 _WORKER_CLIENT = "it is for the worker's own connections; for reading write it with `consumer.` before it"
 
@@ -31,20 +30,21 @@ class Layers:
 
 def lay(connector: Mapping[str, str], worker: Mapping[str, str], overrides: Mapping[str, str]) -> Layers:
     """The keys of `overrides` over those of `connector` over those of `worker` that are meant for connectors."""
-    own = _written({**connector, **overrides})
-    defaults = _written(worker)
+    own = written({**connector, **overrides})
+    defaults = written(worker)
     inherited = converters.inherit(own, defaults)
     for key, value in defaults.items():
         if key == "bootstrap.servers" or key.startswith(_FROM_WORKER):
             inherited[key] = value
-    unused = (key for key in defaults if key not in inherited and not _is_converter(key))
+    reasons = {key: _why_unused(key, defaults) for key in sorted(defaults) if key not in inherited}
     return Layers(
         given={**inherited, **own},
-        no_effect=tuple((key, _why_unused(key)) for key in sorted(unused)),
+        no_effect=tuple((key, reason) for key, reason in reasons.items() if reason),
     )
 
 
-def _written(layer: Mapping[str, str]) -> dict[str, str]:
+def written(layer: Mapping[str, str]) -> dict[str, str]:
+    """`layer` without keys that have a blank value, and without blanks around values, except those of secrets."""
     trimmed = {key: value if is_secret(key) else value.strip() for key, value in layer.items()}
     return {key: value for key, value in trimmed.items() if value or _may_be_blank(key)}
 
@@ -57,9 +57,14 @@ def _may_be_blank(key: str) -> bool:
     return key.startswith("consumer.") and key.endswith("ssl.endpoint.identification.algorithm")
 
 
-def _why_unused(key: str) -> str:
+def _why_unused(key: str, worker: Mapping[str, str]) -> str | None:
+    """Why `key` of the worker file changes nothing; None where its part in the whole is clear."""
+    if providers.is_declaration(key):
+        return providers.why_unused(key, worker)
+    if _is_converter(key):
+        return None  # the connector has a converter of its own
     if key.startswith(_CLIENT):
         return _WORKER_CLIENT
     if key.startswith(_CONNECTOR):
         return _CONNECTOR_KEY
-    return _HEADERS if key.startswith("header.converter") else _WORKER
+    return _WORKER

@@ -29,11 +29,13 @@ def read(path: Path) -> dict[str, str]:
         data = path.read_bytes()
     except OSError as error:
         raise _invalid(path, [Problem("file", f"cannot be read: {error.strerror}. Check the path.")]) from error
-    text = _decode(data)
-    pairs = (
-        _json_pairs(path, text) if path.suffix == ".json" or text.lstrip().startswith("{") else _java_pairs(path, text)
-    )
-    return _as_texts(path, pairs)
+    text = decode(data)
+    if path.suffix == ".json" or text.lstrip().startswith("{"):
+        return _as_texts(path, _json_pairs(path, text))
+    try:
+        return _as_texts(path, java_pairs(text))
+    except ValueError as error:
+        raise _invalid(path, [Problem("file", f"{error}.")]) from error
 
 
 def texts(subject: str, mapping: Mapping[str, Any]) -> dict[str, str]:
@@ -45,19 +47,26 @@ def texts(subject: str, mapping: Mapping[str, Any]) -> dict[str, str]:
     return _as_texts(subject, mapping.items())
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
+    """The text of a file in UTF-8 or, as Java itself reads properties, in ISO 8859-1."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("latin-1")
 
 
-def _java_pairs(path: Path, text: str) -> list[tuple[str, str]]:
+def java_pairs(text: str) -> list[tuple[str, str]]:
+    """The keys and values of Java properties, in their order.
+
+    Raises:
+        ValueError: it is malformed; the message quotes nothing of it.
+    """
     try:
         pairs = javaproperties.load(io.StringIO(text), object_pairs_hook=list)
-    except ValueError as error:
-        text = r"has a \u without four hexadecimal digits after it. A backslash that means itself is written twice."
-        raise _invalid(path, [Problem("file", text)]) from error
+    except ValueError:
+        raise ValueError(
+            r"has a \u without four hexadecimal digits after it; write a backslash that means itself twice"
+        ) from None
     return [(str(key), str(value)) for key, value in pairs]
 
 

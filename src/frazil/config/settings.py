@@ -1,42 +1,43 @@
-"""What can be configured, and the way from files to settings.
-
-`ConnectorSettings` is the list: every field says which key it comes from, what it means, its unit, bounds and default.
-`load` lays the files over each other (`layers`), decides for every key what it is (`triage`), reads the values
-(`values`), and raises one error that names every problem found on the way.
-"""
+"""What can be configured: every field says which key it comes from, what it means, its unit, bounds and default."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices as Keys
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from frazil.config import converters, layers, pace, properties, triage, values
+from frazil.config import converters, triage, values
 from frazil.config.names import sanitise
-from frazil.config.secrets import shown
+from frazil.config.pace import (
+    CLIENT_LAG,
+    CLIENT_OVERRIDES,
+    COUNT_RECORDS,
+    FLUSH_TIME,
+    LONGEST_LAG_SECONDS,
+    SIZE_BYTES,
+    Pace,
+    read_overrides,
+)
+from frazil.config.secrets import MASK
 from frazil.config.topic2table import Topic2Table
-from frazil.errors import InvalidConfiguration, Problem
 from frazil.model import Buffer, Conversion, HeaderConverter, KeyConverter, MetadataPart
-
-Source = Mapping[str, Any] | Path | str
-"""Keys and values, or the path of the file that holds them."""
 
 MEBIBYTE = 1 << 20
 
-AUTOCREATE: dict[str, Literal["iceberg", "none"]] = {"snowflake": "iceberg", "iceberg": "iceberg", "none": "none"}
+AUTOCREATE: Mapping[str, str] = {"snowflake": "iceberg", "iceberg": "iceberg", "none": "none"}
 
 
 def _default_home() -> str:
     return os.environ.get("FRAZIL_HOME") or "./frazil-data"
 
 
-def _topic2table(value: object) -> object:
-    return Topic2Table.read(value) if isinstance(value, str) else value
+def _topic2table(value: object, info: ValidationInfo) -> object:
+    if not isinstance(value, str):
+        return value
+    return Topic2Table.read(value, regex=info.data.get("topic2table_regex", False))
 
 
 class ConnectorSettings(BaseModel):
@@ -89,7 +90,7 @@ class ConnectorSettings(BaseModel):
     """Whether the table of a topic without an entry in the map is named in upper case with other characters replaced;
     otherwise it has the topic's name, unchanged."""
 
-    autocreate: Annotated[Literal["iceberg", "none"], values.word(AUTOCREATE)] = Field(
+    autocreate: Annotated[Literal["iceberg", "none"], values.by(values.choice(AUTOCREATE))] = Field(
         validation_alias=Keys("snowflake.autocreate.table.type"), default="iceberg"
     )
     """Whether missing tables are created (`iceberg`, or `snowflake`, which means the same here) or are an error
@@ -249,33 +250,33 @@ class ConnectorSettings(BaseModel):
     """Milliseconds from the start of one cycle to the start of the next; 0 runs them back to back. Where it is given,
     `buffer.*` and `snowflake.streaming.max.client.lag` do not count."""
 
-    max_client_lag_seconds: Annotated[int | None, values.by(values.integer(at_least=1, at_most=600))] = Field(
-        validation_alias=Keys("snowflake.streaming.max.client.lag"), default=None
-    )
+    max_client_lag_seconds: Annotated[
+        int | None, values.by(values.integer(at_least=1, at_most=LONGEST_LAG_SECONDS))
+    ] = Field(validation_alias=Keys(CLIENT_LAG), default=None)
     """Seconds from the start of one cycle to the start of the next, 1 to 600."""
 
-    client_overrides: Annotated[Mapping[str, str], values.by(pace.client_overrides)] = Field(
-        validation_alias=Keys("snowflake.streaming.client.provider.override.map"), default_factory=dict, repr=False
+    client_overrides: Annotated[Mapping[str, str], values.by(read_overrides)] = Field(
+        validation_alias=Keys(CLIENT_OVERRIDES), default_factory=dict, repr=False
     )
     """Settings of the Snowflake client, as `key:value` pairs separated by commas. Only `max_client_lag` has an effect,
     where `snowflake.streaming.max.client.lag` is not given: seconds, or `30 seconds`, `2 minutes`."""
 
     buffer_seconds: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
-        validation_alias=Keys("buffer.flush.time"),
+        validation_alias=Keys(FLUSH_TIME),
         default=None,
         json_schema_extra={"default": "10 beside another `buffer.` key"},
     )
     """Seconds after which a partition is committed, at least 1. Without any `buffer.` key nothing is delayed."""
 
     buffer_records: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
-        validation_alias=Keys("buffer.count.records"),
+        validation_alias=Keys(COUNT_RECORDS),
         default=None,
         json_schema_extra={"default": "10000 beside another `buffer.` key"},
     )
     """Records after which a partition is committed, at least 1."""
 
     buffer_bytes: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
-        validation_alias=Keys("buffer.size.bytes"),
+        validation_alias=Keys(SIZE_BYTES),
         default=None,
         json_schema_extra={"default": "20000000 beside another `buffer.` key"},
     )
@@ -311,25 +312,41 @@ class ConnectorSettings(BaseModel):
     no_effect: tuple[tuple[str, str], ...] = ()
     """Given keys that change nothing about what lands, each with the reason."""
 
+    from_providers: frozenset[str] = frozenset()
+    """Given keys whose values came from config providers. They are secrets, whatever they are."""
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
+        """The fields as they may be shown."""
+        for name, value in super().__repr_args__():
+            yield name, value if self.from_providers.isdisjoint(keys_of(name or "")) else MASK
+
     @property
     def key(self) -> str:
         """The name sanitised: the connector's identity in tokens and channels."""
         return sanitise(self.name)
 
     @property
+    def pace(self) -> Pace:
+        """What the keys say about when to commit."""
+        return Pace(
+            interval_ms=self.own_commit_interval_ms,
+            lag_seconds=self.max_client_lag_seconds,
+            overrides=self.client_overrides,
+            seconds=self.buffer_seconds,
+            records=self.buffer_records,
+            bytes=self.buffer_bytes,
+            single=self.single_buffer,
+        )
+
+    @property
     def commit_interval_ms(self) -> int:
         """Milliseconds from the start of one cycle to the start of the next."""
-        if self.own_commit_interval_ms is not None:
-            return self.own_commit_interval_ms
-        lag = self.max_client_lag_seconds or pace.client_lag_seconds(self.client_overrides)
-        return 1000 if lag is None else lag * 1000
+        return self.pace.commit_interval_ms
 
     @property
     def buffer(self) -> Buffer | None:
         """When a partition is due; None: at once."""
-        if self.own_commit_interval_ms is not None:
-            return None
-        return pace.buffer(self.buffer_seconds, self.buffer_records, self.buffer_bytes, single=self.single_buffer)
+        return self.pace.buffer
 
     @property
     def conversion(self) -> Conversion:
@@ -352,99 +369,13 @@ class ConnectorSettings(BaseModel):
         )
 
 
-def load(
-    connector: Source, worker: Source | None = None, overrides: Mapping[str, str] | None = None
-) -> ConnectorSettings:
-    """The settings that `overrides` over the `connector` file over the `worker` file describe.
-
-    Raises:
-        InvalidConfiguration: with every problem found.
-    """
-    given = layers.lay(_read("connector", connector), _read("worker", worker), _read("overrides", overrides))
-    sorted_keys = triage.sort(given.given, known_keys())
-    problems = list(sorted_keys.problems)
-    try:
-        settings = ConnectorSettings.model_validate(
-            {
-                **sorted_keys.settings,
-                "spark.*": sorted_keys.spark,
-                "not_needed": tuple(sorted(sorted_keys.not_needed)),
-                "no_effect": tuple(sorted((*given.no_effect, *sorted_keys.no_effect))),
-            }
-        )
-    except ValidationError as error:
-        problems += _problems(error, given.given)
-    if problems:
-        raise InvalidConfiguration(_subject(connector), sorted(problems, key=lambda problem: problem.key))
-    client = {
-        **sorted_keys.consumer,
-        "bootstrap.servers": settings.bootstrap_servers,
-        "isolation.level": settings.isolation_level,
-    }
-    return settings.model_copy(update={"consumer": client})
-
-
-def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
-    """Check that connectors to run together have different identities.
-
-    Raises:
-        InvalidConfiguration: two names are sanitised to the same key.
-    """
-    names: dict[str, str] = {}
-    problems = []
-    for settings in connectors:
-        if settings.key in names:
-            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}. Rename one connector."
-            problems.append(Problem("name", text))
-        names[settings.key] = settings.name
-    if problems:
-        raise InvalidConfiguration("the set of connectors", problems)
-
-
-def keys_of(field: str) -> list[str]:
+def keys_of(name: str) -> list[str]:
     """The keys that the field is read from, the first given one wins; none for a field that has no key."""
-    return _keys(ConnectorSettings.model_fields[field])
+    field = ConnectorSettings.model_fields.get(name)
+    alias = field.validation_alias if field else None
+    return [str(choice) for choice in alias.choices] if isinstance(alias, Keys) else []
 
 
 def known_keys() -> list[str]:
     """Every key that is a setting."""
-    return [key for field in ConnectorSettings.model_fields for key in keys_of(field) if not key.endswith(".*")]
-
-
-def _read(what: str, source: Source | None) -> dict[str, str]:
-    if source is None:
-        return {}
-    if isinstance(source, Mapping):
-        return properties.texts(f"the {what} configuration", source)
-    return properties.read(Path(source))
-
-
-def _subject(connector: Source) -> str:
-    return "the connector configuration" if isinstance(connector, Mapping) else f"the connector file {connector}"
-
-
-def _problems(error: ValidationError, given: Mapping[str, str]) -> Iterator[Problem]:
-    """Pydantic's findings in frazil's words."""
-    fields = {key: field for field in ConnectorSettings.model_fields.values() for key in _keys(field)}
-    for detail in error.errors(include_url=False):
-        if detail["type"] == "default_factory_not_called":
-            continue  # the field it depends on has a problem of its own
-        key = str(detail["loc"][0])
-        context = detail.get("ctx", {})
-        if detail["type"] == "missing":
-            yield from _missing(fields[key], given)
-        elif detail["type"] == "literal_error":
-            yield Problem(key, f"{given[key]!r} is not possible; write {context['expected']}.")
-        else:
-            yield Problem(key, shown("", f"{context.get('error', detail['msg'])}."))
-
-
-def _missing(field: FieldInfo, given: Mapping[str, str]) -> Iterator[Problem]:
-    *others, plain = _keys(field)
-    if not any(key in given for key in (*others, plain)):  # a given value that was refused has its problem already
-        yield Problem(plain, f"is missing. Write {plain}={(field.examples or ['…'])[0]}.")
-
-
-def _keys(field: FieldInfo) -> list[str]:
-    alias = field.validation_alias
-    return [str(choice) for choice in alias.choices] if isinstance(alias, Keys) else []
+    return [key for name in ConnectorSettings.model_fields for key in keys_of(name) if not key.endswith(".*")]

@@ -6,12 +6,11 @@ Nothing falls through: a key that no table has is a problem, with the nearest kn
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from frazil.config import consumer, converters, known
+from frazil.config import bounds, consumer, converters, known, providers
 from frazil.config.secrets import shown
 from frazil.errors import Problem
 
@@ -25,7 +24,6 @@ ConnectorClass = Literal[
 STREAMING = "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector"
 
 _SNOWPIPE_UNLESS_TOLD = "com.snowflake.kafka.connector.SnowflakeSinkConnector"
-_PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
 
 @dataclass(slots=True)
@@ -50,22 +48,23 @@ def sort(given: Mapping[str, str], settings: Collection[str]) -> Triage:
         _place(triage, key, value, given, settings)
     triage.no_effect += converters.no_effect(given)
     triage.problems += converters.problems(given)
+    triage.problems += bounds.among(given)
     triage.problems += _missing(given)
     return triage
 
 
 def _place(triage: Triage, key: str, value: str, given: Mapping[str, str], settings: Collection[str]) -> None:
-    if key in known.NOT_NEEDED:
+    if not providers.has_placeholder(value) and (problem := bounds.problem(key, value)):
+        triage.problems.append(problem)
+    elif key in known.NOT_NEEDED:
         triage.not_needed.append(key)
     elif reason := _no_effect(key, given):
         triage.no_effect.append((key, reason))
     elif key.startswith("spark."):
         triage.spark[key] = value
-    elif _PLACEHOLDER.search(value):
+    elif providers.is_declaration(key):
         triage.problems.append(
-            Problem(
-                key, "holds a ${…} placeholder of a config provider, which is not built yet. Write the value itself."
-            )
+            Problem(key, "counts in the worker file only. Move it there; frazil takes that file with --worker.")
         )
     elif key in known.NOT_YET and not known.NOT_YET[key].takes(value):
         triage.problems.append(Problem(key, known.NOT_YET[key].refusal(shown(key, value))))

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DURATION = re.compile(r"([0-9]{1,15})\s*([a-z]*)")
 _UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
@@ -74,7 +74,7 @@ def time_zone(text: str) -> str:
     return text
 
 
-def word(names: Mapping[str, str]) -> BeforeValidator:
+def choice(names: Mapping[str, str]) -> Callable[[str], str]:
     """What `names`, all in lower case, has for the text in any case."""
 
     def parse(text: str) -> str:
@@ -82,7 +82,7 @@ def word(names: Mapping[str, str]) -> BeforeValidator:
             raise ValueError(f"{text!r} is not possible; write {' or '.join(names)}")
         return names[text.lower()]
 
-    return by(parse)
+    return parse
 
 
 def one_of(names: Mapping[str, str]) -> BeforeValidator:

@@ -1,0 +1,116 @@
+"""The way from files to settings, with every problem found on it.
+
+The files are laid over each other (`layers`), placeholders are looked up (`providers`), every key gets its place
+(`triage`), and the values are read (`settings`, `values`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from frazil.config import known, layers, properties, providers, triage
+from frazil.config.secrets import MASK, shown
+from frazil.config.settings import ConnectorSettings, keys_of, known_keys
+from frazil.errors import InvalidConfiguration, Problem
+
+Source = Mapping[str, Any] | Path | str
+"""Keys and values, or the path of the file that holds them."""
+
+
+def load(
+    connector: Source, worker: Source | None = None, overrides: Mapping[str, str] | None = None
+) -> ConnectorSettings:
+    """The settings that `overrides` over the `connector` file over the `worker` file describe.
+
+    Raises:
+        InvalidConfiguration: with every problem found.
+    """
+    declared = _read("worker", worker)
+    laid = layers.lay(_read("connector", connector), declared, _read("overrides", overrides))
+    resolved = providers.resolve(laid.given, declared, known.is_optional)
+    settings, problems = _settings(layers.written(resolved.values))
+    if resolved.keys and problems:
+        _, masked = _settings({**resolved.values, **dict.fromkeys(resolved.keys, MASK)})
+        problems = providers.without_values(problems, masked, resolved)
+    problems = resolved.problems + [problem for problem in problems if problem.key not in resolved.failed]
+    if settings is None or problems:
+        raise InvalidConfiguration(_subject(connector), sorted(problems, key=lambda problem: problem.key))
+    no_effect = (*laid.no_effect, *settings.no_effect, *settings.pace.without_effect())
+    return settings.model_copy(update={"no_effect": tuple(sorted(no_effect)), "from_providers": resolved.keys})
+
+
+def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
+    """Check that connectors to run together have different identities.
+
+    Raises:
+        InvalidConfiguration: two names are sanitised to the same key.
+    """
+    names: dict[str, str] = {}
+    problems = []
+    for settings in connectors:
+        if settings.key in names:
+            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}. Rename one connector."
+            problems.append(Problem("name", text))
+        names[settings.key] = settings.name
+    if problems:
+        raise InvalidConfiguration("the set of connectors", problems)
+
+
+def _read(what: str, source: Source | None) -> dict[str, str]:
+    if source is None:
+        return {}
+    if isinstance(source, Mapping):
+        return properties.texts(f"the {what} configuration", source)
+    return properties.read(Path(source))
+
+
+def _subject(connector: Source) -> str:
+    return "the connector configuration" if isinstance(connector, Mapping) else f"the connector file {connector}"
+
+
+def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[Problem]]:
+    """The settings that `given` describes, if it does, and all that is wrong with it."""
+    sorted_keys = triage.sort(given, known_keys())
+    fields = {
+        **sorted_keys.settings,
+        "spark.*": sorted_keys.spark,
+        "not_needed": tuple(sorted(sorted_keys.not_needed)),
+        "no_effect": tuple(sorted_keys.no_effect),
+    }
+    try:
+        settings = ConnectorSettings.model_validate(fields)
+    except ValidationError as error:
+        return None, [*sorted_keys.problems, *_problems(error, given)]
+    client = {
+        **sorted_keys.consumer,
+        "bootstrap.servers": settings.bootstrap_servers,
+        "isolation.level": settings.isolation_level,
+    }
+    return settings.model_copy(update={"consumer": client}), sorted_keys.problems
+
+
+def _problems(error: ValidationError, given: Mapping[str, str]) -> Iterator[Problem]:
+    """Pydantic's findings in frazil's words."""
+    fields = {key: name for name in ConnectorSettings.model_fields for key in keys_of(name)}
+    for detail in error.errors(include_url=False):
+        if detail["type"] == "default_factory_not_called":
+            continue  # the field it depends on has a problem of its own
+        key = str(detail["loc"][0])
+        context = detail.get("ctx", {})
+        if detail["type"] == "missing":
+            yield from _missing(fields[key], given)
+        elif detail["type"] == "literal_error":
+            yield Problem(key, f"{given[key]!r} is not possible; write {context['expected']}.")
+        else:
+            yield Problem(key, shown("", f"{context.get('error', detail['msg'])}."))
+
+
+def _missing(name: str, given: Mapping[str, str]) -> Iterator[Problem]:
+    *others, plain = keys_of(name)
+    if not any(key in given for key in (*others, plain)):  # a given value that was refused has its problem already
+        example = (ConnectorSettings.model_fields[name].examples or ["…"])[0]
+        yield Problem(plain, f"is missing. Write {plain}={example}.")
