@@ -1,28 +1,22 @@
-"""RECORD_METADATA and record keys, as the columns every pipe projects from."""
+"""What is told about records, as the columns every pipe projects from."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from tests.records.batches import batch
 
+from frazil.model import Conversion, MetadataPart
 from frazil.records import metadata
 from frazil.records.convert import convert
-from frazil.model import KeyConverter
-from frazil.sources.kafka.reader import SCHEMA
+
+ALL: frozenset[MetadataPart] = frozenset({"topic", "offset_and_partition", "create_time", "push_time"})
 
 
-def batch(**columns: list[Any]) -> pa.RecordBatch:
-    count = len(next(iter(columns.values())))
-    usual = {"partition": [3] * count, "offset": list(range(count)), "log_append_time": [False] * count}
-    given = {**{name: [None] * count for name in SCHEMA.names}, **usual, **columns}
-    return pa.RecordBatch.from_pydict(given, schema=SCHEMA)
-
-
-def told(converter: KeyConverter = "string", **columns: list[Any]) -> dict[str, list[Any]]:
+def told(conversion: Conversion | None = None, **columns: list[Any]) -> dict[str, list[Any]]:
     """Each field of the metadata, record by record."""
-    table = convert(batch(**columns), "orders", converter, now=77).table
+    table = convert(batch(**columns), "orders", conversion or Conversion(), now=77).table
     return {name: table.column(name).to_pylist() for name, _ in metadata.FIELDS}
 
 
@@ -42,50 +36,51 @@ def test_a_timestamp_is_create_time_or_log_append_time_or_absent() -> None:
     assert found["LogAppendTime"] == [None, 6, None]
 
 
-def test_headers_are_text_and_of_duplicates_the_last_wins() -> None:
-    headers = [[("a", b"1"), ("b", None), ("a", b"2")], [], None, [("x", b"\xff"), ("", b"")]]
-
-    found = told(value=[b"{}"] * 4, headers=headers)
-
-    assert found["headers"] == [[("a", "2"), ("b", None)], None, None, [("x", "\ufffd"), ("", "")]]
-    assert told(value=[b"{}"], headers=[None])["headers"] == [None]
-
-
 @pytest.mark.parametrize(
-    ("converter", "key", "text"),
+    ("part", "fields"),
     [
-        ("string", b"plain", "plain"),
-        ("string", b"", ""),
-        ("string", b"\xffx", "\ufffdx"),
-        ("string", None, None),
-        ("bytes", b"\x00\xff", "AP8="),
-        ("bytes", b"", ""),
-        ("bytes", None, None),
-        ("json", b'"text"', "text"),
-        ("json", b"null", None),
-        ("json", b"", None),
-        ("json", None, None),
-        ("json", b"true", "true"),
-        ("json", b" 1.50 ", "1.50"),
-        ("json", b"123456789012345678901234567890", "123456789012345678901234567890"),
-        ("json", b'{ "a" : [1, 1.50, "x y"] }', '{"a":[1,1.50,"x y"]}'),
-        ("json", b'{"id": 123456789012345678901234567890}', '{"id":123456789012345678901234567890}'),
-        ("json", b"[]", "[]"),
+        ("topic", {"topic"}),
+        ("offset_and_partition", {"offset", "partition"}),
+        ("create_time", {"CreateTime"}),
+        ("push_time", {"SnowflakeConnectorPushTime"}),
     ],
 )
-def test_a_key_is_text_by_its_converter(converter: KeyConverter, key: bytes | None, text: str | None) -> None:
-    assert told(converter, value=[b"{}", b"{}"], key=[key, b"1"])["key"][0] == text
+def test_a_part_that_is_off_is_not_told(part: MetadataPart, fields: set[str]) -> None:
+    record: dict[str, list[Any]] = {
+        "value": [b"{}"], "key": [b"k"], "timestamp": [5], "headers": [[("h", b"v")]],
+    }  # fmt: skip
+
+    every = {name for name, values in told(**record).items() if values != [None]}
+    rest = {name for name, values in told(Conversion(metadata=ALL - {part}), **record).items() if values != [None]}
+
+    assert every - rest == fields
 
 
-@pytest.mark.parametrize("key", [b"{", b"nonsense", b"\xff", b'"\\ud800"', b"NaN", b"1 2"])
-def test_a_key_that_is_no_json_is_a_reject_and_its_neighbours_stay(key: bytes) -> None:
-    converted = convert(batch(value=[b"1", b"2", b"3"], key=[b"1", key, None]), "orders", "json", now=0)
+def test_without_metadata_nothing_is_told_and_keys_and_headers_are_not_looked_at() -> None:
+    conversion = Conversion(key_converter="json", header_converter="json", metadata=None)
+
+    found = told(conversion, value=[b"{}"], key=[b"no json"], headers=[[("h", b"no json")]], timestamp=[5])
+
+    assert {name for name, values in found.items() if values != [None]} == set()
+
+
+def test_what_every_record_has_depends_on_the_parts_that_are_on() -> None:
+    assert metadata.always_told(Conversion()) == {"topic", "offset", "partition", "SnowflakeConnectorPushTime"}
+    assert metadata.always_told(Conversion(metadata=frozenset({"create_time", "topic"}))) == {"topic"}
+    assert metadata.always_told(Conversion(metadata=None)) == set()
+
+
+def test_a_header_that_is_no_json_is_a_reject_that_names_it_and_its_neighbours_stay() -> None:
+    headers = [[("ok", b"1")], [("ok", b"1"), ("bad", b"nonsense")], None]
+
+    converted = convert(
+        batch(value=[b"1", b"2", b"3"], headers=headers), "orders", Conversion(header_converter="json"), now=0
+    )
 
     assert converted.table.column("value").to_pylist() == ["1", "3"]
-    assert converted.records.column("offset").to_pylist() == [0, 2]
     (bad,) = converted.rejects
-    assert (bad.offset, bad.key, bad.value, bad.stage, bad.code) == (1, key, b"2", "convert", "5015")
-    assert bad.reason.startswith("the key is no ")
+    assert (bad.offset, bad.value, bad.headers, bad.stage) == (1, b"2", (("ok", b"1"), ("bad", b"nonsense")), "convert")
+    assert bad.reason.startswith("the header 'bad' is no JSON: ")
 
 
 def test_a_value_that_is_no_text_is_a_reject_with_all_it_came_with() -> None:
@@ -96,7 +91,7 @@ def test_a_value_that_is_no_text_is_a_reject_with_all_it_came_with() -> None:
         timestamp=[1, 2, 3],
     )
 
-    converted = convert(records, "orders", "string", now=0)
+    converted = convert(records, "orders", Conversion(), now=0)
 
     (bad,) = converted.rejects
     assert (bad.partition.topic, bad.partition.partition, bad.offset, bad.timestamp) == ("orders", 3, 1, 2)

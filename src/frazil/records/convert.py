@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Conversion, Reject, SourcePartition
 from frazil.records import metadata
-from frazil.records.keys import keys
 from frazil.records.text import empty_as_null, utf8
 
 VALUE = "value"
@@ -23,13 +24,16 @@ class Converted:
     """A batch of records with their values as JSON text."""
 
     table: pa.Table
-    """`value`, and one column for each field of RECORD_METADATA under the field's name."""
+    """`value`, and the columns of `frazil.records.metadata.Told`."""
 
     records: pa.Table
     """The same rows as they were read, for rejects."""
 
     rejects: tuple[Reject, ...]
-    """The records whose bytes are no text; they are in neither table."""
+    """The records that cannot be converted; they are in neither table."""
+
+    skipped: Mapping[int, int]
+    """How many tombstones were left out, by partition; they are in neither table."""
 
 
 def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int) -> Converted:
@@ -43,16 +47,24 @@ def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int)
         conversion: how records are converted.
         now: when the records are converted, in ms since the epoch.
     """
+    batch, skipped = _without_tombstones(batch) if conversion.tombstones == "ignore" else (batch, {})
     value = utf8(empty_as_null(batch.column("value")))
-    key = keys(batch.column("key"), conversion.key_converter)
-    table = pa.table({VALUE: value.values, **metadata.arrow_fields(batch, topic, key.values, now)})
+    told = metadata.tell(batch, topic, conversion, now)
+    table = pa.table({VALUE: value.values, **told.columns})
     records = pa.Table.from_batches([batch])
-    bad = {**{row: f"the key is no text: {reason}" for row, reason in key.bad.items()}, **value.bad}
+    bad = {**told.bad, **value.bad}
     if not bad:
-        return Converted(table, records, ())
+        return Converted(table, records, (), skipped)
     good = pa.array([row not in bad for row in range(batch.num_rows)])
     rejects = rejects_of(records, topic, "convert", {row: Unfit(reason) for row, reason in bad.items()})
-    return Converted(table.filter(good), records.filter(good), rejects)
+    return Converted(table.filter(good), records.filter(good), rejects, skipped)
+
+
+def _without_tombstones(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Mapping[int, int]]:
+    """The records that have a value, and how many have none, by partition."""
+    has_value = pc.fill_null(pc.greater(pc.binary_length(batch.column("value")), 0), pa.scalar(False))
+    tombstones = batch.column("partition").filter(pc.invert(has_value))
+    return (batch.filter(has_value), Counter(tombstones.to_pylist())) if len(tombstones) else (batch, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,45 +1,60 @@
-"""Record keys as text, by the key converter."""
+"""Record keys by the key converter."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-import msgspec
-import orjson
 import pyarrow as pa
 
 from frazil.model import KeyConverter
-from frazil.records.text import TextColumn, lenient_utf8, utf8
+from frazil.records.text import lenient_utf8, utf8
+from frazil.records.value import Value, from_json
 
 
-def keys(column: pa.BinaryArray, converter: KeyConverter) -> TextColumn:
-    """The keys as RECORD_METADATA's `key` holds them (spec 3.1, 3.3): text as it is, bytes as base64, JSON compact."""
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """The keys of records."""
+
+    values: pa.StringArray
+    """As text (spec 3.1, 3.3): text as it is, bytes as base64, JSON compact; null without a key."""
+
+    is_json: pa.BooleanArray
+    """Whether the text is a JSON number, boolean, object or array rather than a text."""
+
+    bad: Mapping[int, str] = field(default_factory=dict)
+    """Reasons by row."""
+
+
+def keys(column: pa.BinaryArray, converter: KeyConverter) -> KeyColumn:
+    """The keys of a batch."""
     if column.null_count == len(column):
-        return TextColumn(column.cast(pa.string()))
+        return _texts(column.cast(pa.string()))
     if converter == "string":
-        return lenient_utf8(column)
+        return _texts(lenient_utf8(column).values)
     if converter == "bytes":
         encoded = [None if cell is None else base64.b64encode(cell).decode() for cell in column.to_pylist()]
-        return TextColumn(pa.array(encoded, pa.string()))
+        return _texts(pa.array(encoded, pa.string()))
     return _json(column)
 
 
-def _json(column: pa.BinaryArray) -> TextColumn:
+def _texts(values: pa.StringArray) -> KeyColumn:
+    return KeyColumn(values, pa.repeat(False, len(values)))
+
+
+def _json(column: pa.BinaryArray) -> KeyColumn:
     text = utf8(column)
-    values: list[str | None] = []
-    bad = dict(text.bad)
+    values: list[Value] = []
+    bad = {row: f"the key is no JSON: {reason}" for row, reason in text.bad.items()}
     for row, cell in enumerate(text.values.to_pylist()):
         try:
-            values.append(_json_text(cell) if cell else None)
-        except orjson.JSONDecodeError as error:
-            values.append(None)
+            values.append(from_json(cell) if cell else Value(None))
+        except ValueError as error:
+            values.append(Value(None))
             bad[row] = f"the key is no JSON: {error}"
-    return TextColumn(pa.array(values, pa.string()), bad)
-
-
-def _json_text(cell: str) -> str | None:
-    parsed = orjson.loads(cell)
-    if parsed is None or isinstance(parsed, str):
-        return parsed
-    # Numbers keep their own digits: parsing would round those a double cannot hold.
-    return msgspec.json.format(cell, indent=-1).strip()
+    return KeyColumn(
+        pa.array([value.text for value in values], pa.string()),
+        pa.array([value.is_json for value in values], pa.bool_()),
+        bad,
+    )

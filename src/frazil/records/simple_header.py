@@ -1,0 +1,68 @@
+"""What Kafka Connect's SimpleHeaderConverter takes a header's text for (spec 3.4): it guesses, and so does this.
+
+Where its guess would lose something, the value stays the text it is: Connect rounds fractions to 32 bits, reads `1,2`
+as 1 and `{}` with more behind it as an empty map, and counts the 45th of a month on into the next.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+from typing import Final
+
+from frazil.records.value import Value, from_json, survives_in_variant
+
+_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
+"""What Java trims."""
+
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOST_DIGITS: Final = 19
+"""Digits of the longest 64-bit integers."""
+
+
+def guess(text: str) -> Value:
+    """The value a header's text stands for: null, a boolean, a number, a list, a map, a date, or else the text."""
+    trimmed = text.strip(_BLANKS)
+    if trimmed == "null":
+        return Value(None)
+    if trimmed in ("true", "false"):
+        return Value(trimmed, is_json=True)
+    match trimmed[:1]:
+        case "[" | "{":
+            return _collection(trimmed) or Value(text)
+        case "+" | "-" | "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9":
+            return _number(trimmed) or _date(trimmed) or Value(text)
+        case _:
+            return Value(text)
+
+
+def _collection(text: str) -> Value | None:
+    try:
+        return from_json(text)
+    except ValueError:
+        return None
+
+
+def _number(text: str) -> Value | None:
+    """The number in one form: `007` and `+7.0` are 7."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    if number.adjusted() < _MOST_DIGITS and number == number.to_integral_value():
+        plain = str(int(number))
+    else:
+        plain = repr(float(text))
+    return Value(plain, is_json=True) if Decimal(plain) == number and survives_in_variant(plain) else None
+
+
+def _date(text: str) -> Value | None:
+    """A date is its midnight in UTC, as dates in records are (spec 4.1); times and timestamps stay as they are."""
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+    return Value(f"{text}T00:00:00.000Z")

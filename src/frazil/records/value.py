@@ -1,0 +1,88 @@
+"""One record key or header value: its text, and whether that text is a JSON value to be kept as one."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import orjson
+
+
+class Value(NamedTuple):
+    """A key or header value, by its converter."""
+
+    text: str | None
+    is_json: bool = False
+    """Whether the text is a JSON number, boolean, object or array rather than a text."""
+
+    @property
+    def json(self) -> str:
+        """The value as JSON."""
+        return self.text if self.is_json and self.text is not None else orjson.dumps(self.text).decode()
+
+
+def from_json(text: str) -> Value:
+    """The value of a JSON document, compact, its numbers with their own digits.
+
+    One that a VARIANT would change is its text instead: a number that neither a 64-bit integer nor a double keeps
+    exactly, an object that has a key twice.
+
+    Raises:
+        ValueError: it is none, or nested too deep.
+    """
+    try:
+        parsed = _READER.decode(text)
+        if "\\u" in text:
+            json.dumps(parsed, ensure_ascii=False).encode()  # half a surrogate pair is no character
+        if parsed is None or isinstance(parsed, str):
+            return Value(parsed)
+        compact = msgspec.json.format(text, indent=-1).strip()
+        return Value(compact, is_json=_survives(compact))
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def survives_in_variant(number: str) -> bool:
+    """Whether a JSON number keeps its value in a VARIANT, where whole numbers are BIGINT and others DOUBLE."""
+    if number.lstrip("-").isdigit():
+        return -(2**63) <= Decimal(number) < 2**63
+    try:
+        return Decimal(number) == Decimal(repr(float(number)))
+    except InvalidOperation:  # an exponent without end
+        return False
+
+
+def _survives(document: str) -> bool:
+    try:
+        _CHECKER.decode(document)
+    except _Changed:
+        return False
+    return True
+
+
+class _Changed(Exception):
+    """A VARIANT would not keep this."""
+
+
+def _check_number(text: str) -> None:
+    if not survives_in_variant(text):
+        raise _Changed
+
+
+def _check_members(members: list[tuple[str, Any]]) -> None:
+    if len({key for key, _ in members}) < len(members):
+        raise _Changed
+
+
+def _any_number(_: str) -> int:
+    return 0
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON's")
+
+
+_READER: Final = json.JSONDecoder(parse_float=_any_number, parse_int=_any_number, parse_constant=_no_number)
+_CHECKER: Final = json.JSONDecoder(object_pairs_hook=_check_members, parse_float=_check_number, parse_int=_check_number)

@@ -1,0 +1,17 @@
+"""Batches of records as the reader gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from frazil.sources.kafka.reader import SCHEMA
+
+
+def batch(**columns: list[Any]) -> pa.RecordBatch:
+    """Records of partition 3 from offset 0; what is not given is null."""
+    count = len(next(iter(columns.values())))
+    usual = {"partition": [3] * count, "offset": list(range(count)), "log_append_time": [False] * count}
+    given = {**{name: [None] * count for name in SCHEMA.names}, **usual, **columns}
+    return pa.RecordBatch.from_pydict(given, schema=SCHEMA)

@@ -1,0 +1,135 @@
+"""Record headers by their converter, as texts and with the types of their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from frazil.model import HeaderConverter
+from frazil.records.headers import headers
+from frazil.sources.kafka.reader import SCHEMA
+
+HUGE = "123456789012345678901234567890"
+
+
+def header(converter: HeaderConverter, value: bytes | None) -> tuple[str | None, Any]:
+    """One header's text, and the JSON it is when headers are structured."""
+    column = pa.array([[("h", value)]], SCHEMA.field("headers").type)
+    found = headers(column, converter, structured=True)
+    assert not found.bad
+    return dict(found.texts[0].as_py())["h"], orjson.loads(found.structured[0].as_py())["h"]
+
+
+def test_of_headers_with_one_name_the_last_counts_and_records_may_have_none() -> None:
+    column = pa.array(
+        [[("a", b"1"), ("b", None), ("a", b"2")], [], None, [("x", b"\xff"), ("", b"")]], SCHEMA.field("headers").type
+    )
+
+    found = headers(column, "string", structured=False)
+
+    assert found.texts.to_pylist() == [[("a", "2"), ("b", None)], None, None, [("x", "\ufffd"), ("", "")]]
+    assert found.structured.null_count == 4
+    assert headers(column, "string", structured=True).structured.to_pylist() == [
+        '{"a":"2","b":null}', None, None, '{"x":"\ufffd","":""}',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "structured"),
+    [
+        # What Kafka Connect's own converter makes of them too.
+        ("value1", "value1", "value1"),
+        ("", "", ""),
+        ("  ", "  ", "  "),
+        ("null", None, None),
+        ("NULL", "NULL", "NULL"),
+        ("true", "true", True),
+        (" false ", "false", False),
+        ("TRUE", "TRUE", "TRUE"),
+        ("42", "42", 42),
+        (" 42\n", "42", 42),
+        ("007", "7", 7),
+        ("+5", "5", 5),
+        ("-0", "0", 0),
+        ("5.", "5", 5),
+        ("100.0", "100", 100),
+        ("1e3", "1000", 1000),
+        ("-.5", "-0.5", -0.5),
+        ("1.50", "1.5", 1.5),
+        ("9223372036854775807", "9223372036854775807", 2**63 - 1),
+        (".5", ".5", ".5"),
+        ("1d", "1d", "1d"),
+        ("0x10", "0x10", "0x10"),
+        ("-", "-", "-"),
+        ("NaN", "NaN", "NaN"),
+        ("10.0.0.1", "10.0.0.1", "10.0.0.1"),
+        ("4bf9-2f35", "4bf9-2f35", "4bf9-2f35"),
+        ('"quoted"', '"quoted"', '"quoted"'),
+        ("{}", "{}", {}),
+        ("[]", "[]", []),
+        ('{ "a" : 1, "b": "x" }', '{"a":1,"b":"x"}', {"a": 1, "b": "x"}),
+        ('[1, "a", [true]]', '[1,"a",[true]]', [1, "a", [True]]),
+        ("[1", "[1", "[1"),
+        ("{a:1}", "{a:1}", "{a:1}"),
+        ("true}", "true}", "true}"),
+        ("2019-08-23", "2019-08-23T00:00:00.000Z", "2019-08-23T00:00:00.000Z"),
+        ("2019-08-23T14:34:54.346Z", "2019-08-23T14:34:54.346Z", "2019-08-23T14:34:54.346Z"),
+        # Where it would lose something.
+        ("3.14159265358979", "3.14159265358979", 3.14159265358979),
+        ("0.1234567890123456789", "0.1234567890123456789", "0.1234567890123456789"),
+        (HUGE, HUGE, HUGE),
+        ("1e400", "1e400", "1e400"),
+        ("1e999999999999", "1e999999999999", "1e999999999999"),
+        (f"[{HUGE}]", f"[{HUGE}]", f"[{HUGE}]"),
+        ("42,43", "42,43", "42,43"),
+        ("12:34", "12:34", "12:34"),
+        ("{}x", "{}x", "{}x"),
+        ("[1,null]", "[1,null]", [1, None]),
+        ("2019-13-45", "2019-13-45", "2019-13-45"),
+    ],
+)
+def test_the_simple_converter_guesses(value: str, text: str | None, structured: Any) -> None:
+    assert header("simple", value.encode()) == (text, structured)
+
+
+@pytest.mark.parametrize(
+    ("converter", "value", "text", "structured"),
+    [
+        ("simple", None, None, None),
+        ("simple", b"\xff", "\ufffd", "\ufffd"),
+        ("string", None, None, None),
+        ("string", b'{"a":1}', '{"a":1}', '{"a":1}'),
+        ("string", b"42", "42", "42"),
+        ("string", b"a\x00b", "a\x00b", "a\x00b"),
+        ("json", None, None, None),
+        ("json", b"", None, None),
+        ("json", b"null", None, None),
+        ("json", b'"hello"', "hello", "hello"),
+        ("json", b"42", "42", 42),
+        ("json", b"true", "true", True),
+        ("json", b'{"a":1, "b":"x"}', '{"a":1,"b":"x"}', {"a": 1, "b": "x"}),
+        ("json", b"[1,2,3]", "[1,2,3]", [1, 2, 3]),
+        ("json", HUGE.encode(), HUGE, HUGE),
+        ("bytes", None, None, None),
+        ("bytes", b"\x00\xff", "AP8=", "AP8="),
+        ("bytes", b"", "", ""),
+    ],
+)
+def test_a_value_is_what_its_converter_reads(
+    converter: HeaderConverter, value: bytes | None, text: str | None, structured: Any
+) -> None:
+    assert header(converter, value) == (text, structured)
+
+
+@pytest.mark.parametrize("value", [b"{", b"nonsense", b"\xff", b'"\\ud800"'])
+def test_a_header_that_is_no_json_makes_its_record_bad(value: bytes) -> None:
+    column = pa.array([[("a", b"1"), ("it's", value)], [("a", b"2")]], SCHEMA.field("headers").type)
+
+    found = headers(column, "json", structured=False)
+
+    assert found.texts.to_pylist() == [None, [("a", "2")]]
+    assert list(found.bad) == [0]
+    assert found.bad[0].startswith('the header "it\'s" is no JSON: ')
