@@ -115,6 +115,8 @@ class Column:
     name: str
     type: IcebergType
     required: bool = False
+    default: str | None = None
+    """Iceberg's write default as JSON text; it fills a key that a record has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,9 @@ class StagedRange:
     errors: int = 0
     """Records rejected."""
 
+    skipped: int = 0
+    """Tombstones that became no row; `parsed` is the sum of the three."""
+
     bytes: int = 0
     """Bytes of values read."""
 
@@ -286,8 +291,37 @@ class RejectSummary:
     """Counts by reason."""
 
 
-Drift: TypeAlias = Mapping[str, frozenset[str]]
-"""New keys, spelled as they came, and the kinds of their values (`frazil.staging.screen.kinds_of_unknown`)."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What values of one key looked like."""
+
+    scalars: frozenset[str] = frozenset()
+    """`null`, `boolean`, `long`, `huge` (a whole number beyond 64 bits), `double`, `string`."""
+
+    fields: tuple[tuple[str, Seen], ...] | None = None
+    """The keys of objects among them; None when there was no object."""
+
+    element: Seen | None = None
+    """The elements of arrays among them; None when there was no array."""
+
+    def merged_with(self, other: Seen) -> Seen:
+        """What was seen here and there; the order does not matter."""
+        fields: dict[str, Seen] = {}
+        for key, seen in (*(self.fields or ()), *(other.fields or ())):
+            fields[key] = fields[key].merged_with(seen) if key in fields else seen
+        objects = self.fields is not None or other.fields is not None
+        elements = [each for each in (self.element, other.element) if each is not None]
+        return Seen(
+            self.scalars | other.scalars,
+            tuple(sorted(fields.items(), key=lambda item: item[0])) if objects else None,
+            elements[0].merged_with(elements[1]) if len(elements) == 2 else next(iter(elements), None),
+        )
+
+
+NOTHING_SEEN = Seen()
+
+Drift: TypeAlias = Mapping[str, Seen]
+"""New keys, spelled as they came, and what their values looked like."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import Enum
 
 LONGEST_NAME = 255
 """Characters a name may have; longer ones are refused before they come here."""
@@ -42,12 +43,25 @@ def pointer(keys: Iterable[str]) -> str:
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def wildcard_path(keys: Iterable[str | None]) -> str:
-    """A JSON path below the given keys, as text; None stands for all elements of a list.
+class Wildcard(Enum):
+    """A step of a JSON path that leads to many values."""
+
+    ELEMENTS = "[*]"
+    """All elements of a list."""
+
+    MEMBERS = ".*"
+    """All values of an object."""
+
+    BELOW = "..*"
+    """Whatever is below, at any depth."""
+
+
+def wildcard_path(steps: Iterable[str | Wildcard]) -> str:
+    """A JSON path below the given keys, as text.
 
     DuckDB's paths cannot name the keys `*` and the empty string: in their place the path matches every key.
     """
-    return "$" + "".join("[*]" if key is None else _path_step(key) for key in keys)
+    return "$" + "".join(step.value if isinstance(step, Wildcard) else _path_step(step) for step in steps)
 
 
 def _path_step(key: str) -> str:

@@ -22,6 +22,8 @@ from frazil.staging.write import Written
 TOPIC = "orders"
 NOW = 1_760_000_000_000
 
+AS_DEFAULT = Conversion()
+
 _ids = itertools.count(1)
 
 
@@ -114,14 +116,17 @@ class Worker:
 class Table:
     """A table whose chunks are projected by one task, one after the other."""
 
-    def __init__(self, worker: Worker, shape: Sequence[Column], *, evolves: bool = False) -> None:
+    def __init__(
+        self, worker: Worker, shape: Sequence[Column], conversion: Conversion = AS_DEFAULT, *, evolves: bool = False
+    ) -> None:
         self.columns = tuple(shape)
         self._worker = worker
-        self._projector = Projector(worker.connection, DefaultPipe(self.columns), TOPIC, evolves=evolves)
+        self._conversion = conversion
+        self._projector = Projector(worker.connection, DefaultPipe(self.columns), TOPIC, conversion, evolves=evolves)
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""
-        converted = convert(batch(values, **others), TOPIC, Conversion(), NOW)
+        converted = convert(batch(values, **others), TOPIC, self._conversion, NOW)
         path = self._worker.scratch / f"{next(_ids)}.parquet"
         projected = self._projector.project(converted.table, converted.records, path)
         rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}

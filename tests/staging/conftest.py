@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from frazil.model import Column
+from frazil.model import Column, Conversion
 
 from .chunks import Table, Worker
 
@@ -21,9 +22,10 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 @pytest.fixture
 def make_table(worker: Worker) -> MakeTable:
-    """Make a table of the given columns: `make_table(*columns(a="long"), evolves=False)`."""
+    """Make a table of the given columns: `make_table(*columns(a="long"), evolves=False)`; other
+    arguments are those of a Conversion."""
 
-    def make(*shape: Column, evolves: bool = False) -> Table:
-        return Table(worker, shape, evolves=evolves)
+    def make(*shape: Column, evolves: bool = False, **conversion: Any) -> Table:
+        return Table(worker, shape, Conversion(**conversion), evolves=evolves)
 
     return make

@@ -25,7 +25,7 @@ from frazil.records.convert import Unfit
 from frazil.staging.judge import Judge
 from frazil.staging.screen import Screen
 
-from .chunks import Table, Worker, column, primitive, struct
+from .chunks import AS_DEFAULT, Table, Worker, column, primitive, struct
 
 REJECT = object()
 """What the independent reading says of a record that must not land."""
@@ -345,8 +345,9 @@ def test_the_fast_tier_accepts_only_what_the_exact_tier_accepts_with_the_same_ro
     worker: Worker, chunk: tuple[tuple[Column, ...], list[str | None]]
 ) -> None:
     shape, texts = chunk
-    judge = Judge(DefaultPipe(shape), keeps_unknown=False)
-    refused = set(Screen(DefaultPipe(shape)).refused(texts, Counter()))
+    screen = Screen(DefaultPipe(shape), AS_DEFAULT)
+    refused = set(screen.refused(texts, Counter()))
+    judge = Judge(DefaultPipe(shape), AS_DEFAULT, screen.reading.spellings)
     accepted = [text for number, text in enumerate(texts) if number not in refused]
     verdicts = [judge.judge(text) for text in accepted]
 

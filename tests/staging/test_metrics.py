@@ -121,7 +121,7 @@ def test_text_bounds_hold_every_text(texts: list[str]) -> None:
 def test_counts_cover_values_nulls_and_nans(make_table: MakeTable) -> None:
     x, y, z = columns(x="double", y="long", z="string")
 
-    found = metrics_of(make_table(x, y, z), '{"x": NaN, "y": 1}', '{"x": 1}', "{}")
+    found = metrics_of(make_table(x, y, z), '{"x": "NaN", "y": 1}', '{"x": 1}', "{}")
 
     assert found["value-counts"] == {x.id: 3, y.id: 3, z.id: 3}
     assert found["null-value-counts"] == {x.id: 1, y.id: 2, z.id: 3}

@@ -217,7 +217,7 @@ class Ingestion:
                 return done
             for name in sorted({task.shape.table for task in drifted}):
                 drift = merged(task.drift for task in drifted if task.shape.table == name)
-                columns = columns_for(drift)
+                columns = columns_for(drift, self._settings.nested_type)
                 self.tables[name].table.add_columns(columns)
                 self._shapes.pop(name, None)
                 _log.info(

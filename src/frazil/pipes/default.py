@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import orjson
 
-from frazil.model import Column, StructType
+from frazil.model import Column, Primitive
+from frazil.pipes import record_metadata
 from frazil.pipes.types import cast, json_structure, sql_type
 from frazil.records import metadata
 from frazil.records.convert import VALUE
 from frazil.sql import ident, literal
 
-Spellings = Mapping[str, Sequence[str]]
-"""Column name → the spellings of its key that a chunk holds; a column without any is NULL in all rows."""
+TIME_FORM: Final = "a time is in another form than this statement reads"
+"""What DuckDB says when the statement meets a time it would not read as it is meant."""
+
+_RAW_NUMBERS: Final = "\x7f"
+"""A key no record has: DuckDB keeps the digits of numbers within JSON only if it reads some DECIMAL."""
+
+_FORMS: Final = {
+    "time": (r".{8}(\.[0-9]{1,6})?",),
+    "timestamp": (r".{10}T.{8}(\.[0-9]{1,6})?",),
+    "timestamptz": (r".{10}T.{8}(\.[0-9]{1,6})?Z?", r".{10}T.{8}(\.[0-9]{1,6})?[+-].{5}"),
+}
+"""Forms of the times that are read exactly, given that they are RFC 3339: the second one not at the years' ends."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a task knows of the records' keys so far."""
+
+    spellings: dict[str, list[str]]
+    """Column name → the spellings of its key; a column without any has its default in all rows, or NULL."""
+
+    documents: set[str]
+    """Names of text columns some of whose values are objects or arrays, kept as JSON text."""
+
+    @property
+    def may_be_strict(self) -> bool:
+        """Whether one reading of a record gives every column."""
+        return not self.documents and all(len(keys) == 1 for keys in self.spellings.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +62,75 @@ class DefaultPipe:
         candidates = [column for column in self.payload() if column.name.casefold() == folded]
         return next((column for column in candidates if column.name == key), candidates[0] if candidates else None)
 
-    def select(self, source: str, spellings: Spellings, *, strict: bool = False) -> str:
+    def select(
+        self, source: str, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False
+    ) -> str:
         """The SELECT that projects the rows of `source`, which has the columns `frazil.records.convert` makes.
+
+        It fails with `TIME_FORM` on a time that DuckDB would not read as it is meant.
 
         Args:
             source: a relation's name.
-            spellings: which keys each column is read from.
+            reading: which keys each column is read from, and how.
+            defaults: by column, JSON text that stands for keys no record has.
             strict: fail on a record that lacks a key or has one twice, at any depth.
         """
-        read = "from_json_strict" if strict else "from_json"
-        depth = max((len(spellings.get(column.name, ())) for column in self.payload()), default=0)
-        parsed = "".join(
-            f", {read}({VALUE}, {self._structure(level, spellings)}) AS {_level(level)}" for level in range(depth)
+        columns = ", ".join(
+            f"{self._expression(column, reading, defaults or {})} AS {ident(column.name)}" for column in self.columns
         )
-        columns = ", ".join(f"{self._expression(column, spellings)} AS {ident(column.name)}" for column in self.columns)
-        return f"SELECT {columns} FROM (SELECT *{parsed} FROM {source})"
+        return f"SELECT {columns} FROM ({self._parsed(source, reading, strict=strict)})"
 
-    def _value(self, column: Column, spellings: Spellings) -> str:
-        casts = [
-            cast(f"{_level(level)}.{ident(key)}", column.type)
-            for level, key in enumerate(spellings.get(column.name, ()))
+    def misformed(self, source: str, row: str, reading: Reading) -> str:
+        """The SELECT of the `row`s of `source` that make `select` fail with `TIME_FORM`."""
+        wrong = [
+            f"NOT coalesce({_has_form(column, value)}, true)"
+            for column in self.payload()
+            if is_checked(column)
+            for value in self._reads(column, reading)
         ]
+        return (
+            f"SELECT {row} FROM ({self._parsed(source, reading, strict=False)}) WHERE {' OR '.join(wrong) or 'false'}"
+        )
+
+    def _parsed(self, source: str, reading: Reading, *, strict: bool) -> str:
+        """The rows of `source` with their values parsed, once for each level of spellings."""
+        read = "from_json_strict" if strict else "from_json"
+        depth = max((len(reading.spellings.get(column.name, ())) for column in self.payload()), default=0)
+        levels = "".join(
+            f", {read}({VALUE}, {self._structure(level, reading)}) AS {_level(level)}" for level in range(depth)
+        )
+        return f"SELECT *{levels} FROM {source}"
+
+    def _value(self, column: Column, reading: Reading, defaults: Mapping[str, str]) -> str:
+        casts = [_cast(column, value, reading) for value in self._reads(column, reading)]
         if not casts:
-            return f"CAST(NULL AS {sql_type(column.type)})"
+            return _constant(column, defaults.get(column.name))
         return casts[0] if len(casts) == 1 else f"coalesce({', '.join(casts)})"
 
-    def _expression(self, column: Column, spellings: Spellings) -> str:
-        if not is_metadata(column):
-            return self._value(column, spellings)
-        fields = column.type.fields if isinstance(column.type, StructType) else ()
-        packed = ", ".join(
-            f"{ident(field.name)} := CAST({ident(field.name)} AS {sql_type(field.type)})" for field in fields
-        )
-        return f"struct_pack({packed})"
+    def _reads(self, column: Column, reading: Reading) -> list[str]:
+        """SQL for what was parsed under each spelling of a column's key."""
+        return [f"{_level(level)}.{ident(key)}" for level, key in enumerate(reading.spellings.get(column.name, ()))]
 
-    def _structure(self, level: int, spellings: Spellings) -> str:
+    def _expression(self, column: Column, reading: Reading, defaults: Mapping[str, str]) -> str:
+        if not is_metadata(column):
+            return self._value(column, reading, defaults)
+        return record_metadata.expression(column)
+
+    def _structure(self, level: int, reading: Reading) -> str:
         """What a level reads: from_json refuses keys that differ only by case, so each spelling has a level."""
-        read = {
-            keys[level]: json_structure(column.type)
+        read: dict[str, object] = {
+            keys[level]: _structure_of(column, reading)
             for column in self.payload()
-            if level < len(keys := spellings.get(column.name, ()))
+            if level < len(keys := reading.spellings.get(column.name, ()))
         }
+        if reading.documents:
+            read.setdefault(_RAW_NUMBERS, "DECIMAL(1,0)")
         return literal(orjson.dumps(read).decode())
+
+
+def is_checked(column: Column) -> bool:
+    """Whether the statement itself checks the form of a column's texts."""
+    return isinstance(column.type, Primitive) and column.type.name in _FORMS
 
 
 def is_metadata(column: Column) -> bool:
@@ -90,3 +145,39 @@ def is_metadata_name(name: str) -> bool:
 
 def _level(level: int) -> str:
     return ident(f"parsed {level}")
+
+
+def _structure_of(column: Column, reading: Reading) -> object:
+    if is_checked(column):
+        return "VARCHAR"
+    return "JSON" if column.name in reading.documents else json_structure(column.type)
+
+
+def _cast(column: Column, value: str, reading: Reading) -> str:
+    if is_checked(column):
+        error = f"error({literal(TIME_FORM)})"
+        checked = f"CASE WHEN {value} IS NULL OR {_has_form(column, value)} THEN {value} ELSE {error} END"
+        return f"CAST({checked} AS {sql_type(column.type)})"
+    if column.name in reading.documents:
+        return f"CASE WHEN starts_with({value}, '\"') THEN {value} ->> '$' ELSE CAST({value} AS VARCHAR) END"
+    return cast(value, column.type)
+
+
+def _has_form(column: Column, value: str) -> str:
+    """SQL for whether a text is in its type's form; NULL for NULL."""
+    plain, *offset = _FORMS[str(column.type)]
+    matches = f"regexp_full_match({value}, {literal(plain)})"
+    if not offset:
+        return matches
+    # In UTC, a moment of the year 1 or 9999 may be one of the year 0 or 10000.
+    inside = f"{value} >= '0002' AND {value} < '9999'"
+    return f"({matches} OR (regexp_full_match({value}, {literal(offset[0])}) AND {inside}))"
+
+
+def _constant(column: Column, text: str | None) -> str:
+    """SQL for the value every row has in a column no record has a key for."""
+    if text is None:
+        return f"CAST(NULL AS {sql_type(column.type)})"
+    structure = literal(orjson.dumps({"default": json_structure(column.type)}).decode())
+    record = literal('{"default": ' + text + "}")
+    return cast(f"from_json({record}, {structure}).default", column.type)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Sequence
+from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.sql import ident
 
-_PLAIN = {
+_PLAIN: Final = {
     "boolean": "BOOLEAN",
     "int": "INTEGER",
     "long": "BIGINT",
@@ -17,35 +16,15 @@ _PLAIN = {
     "double": "DOUBLE",
     "string": "VARCHAR",
     "date": "DATE",
+    "time": "TIME",
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
+    "uuid": "UUID",
+    "binary": "BLOB",
     "variant": "VARIANT",
 }
 
-_TIME = r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-TEXT_FORMS = {
-    "date": re.compile(_DAY),
-    "timestamp": re.compile(_DAY + _TIME),
-    "timestamptz": re.compile(_DAY + _TIME + r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"),
-}
-"""Forms of the texts that are cast to dates and times: ISO 8601; text without a zone is UTC."""
-
-
-def check_text_form(name: str, text: str) -> None:
-    """Refuse what a column of a date or time type cannot take from a text.
-
-    Raises:
-        ValueError: the text is not in the type's form, or no moment of the years 1 to 9999 (UTC); the message says why.
-    """
-    if not TEXT_FORMS[name].fullmatch(text):
-        raise ValueError(f"no ISO 8601 {name}")
-    moment = dt.datetime.fromisoformat(text)
-    if moment.tzinfo and not dt.MINYEAR < moment.year < dt.MAXYEAR:
-        try:
-            moment.astimezone(dt.UTC)
-        except OverflowError as error:
-            raise ValueError("year is out of range in UTC") from error
+VARIANT: Final = Primitive("variant")
 
 
 def unsupported(kind: IcebergType) -> str | None:
@@ -56,11 +35,13 @@ def unsupported(kind: IcebergType) -> str | None:
         case Primitive(name=name):
             return None if name in _PLAIN else name
         case ListType(element=element):
-            return "list of variant" if element == Primitive("variant") else unsupported(element)
+            return "list of variant" if element == VARIANT else unsupported(element)
         case StructType(fields=fields):
             return next((found for field in fields if (found := _unsupported_field(field))), None)
-        case MapType():
-            return "map"
+        case MapType(key=key, value=value):
+            if not isinstance(key, Primitive) or key == VARIANT:
+                return "map whose keys are no scalars"
+            return "map of variants" if value == VARIANT else unsupported(key) or unsupported(value)
 
 
 def sql_type(kind: IcebergType) -> str:
@@ -78,22 +59,55 @@ def sql_type(kind: IcebergType) -> str:
             return f"MAP({sql_type(key)}, {sql_type(value)})"
 
 
-def json_structure(kind: IcebergType) -> object:
-    """What `from_json` is told to read, as a JSON value."""
+def read_type(kind: IcebergType) -> str:
+    """The DuckDB type `from_json` reads for a column: its own, or a text that `cast` turns into it."""
     match kind:
         case Primitive(name="variant"):
             return "JSON"
-        case Primitive() | MapType():
+        case Primitive(name="binary"):
+            return "VARCHAR"
+        case Primitive():
             return sql_type(kind)
+        case ListType(element=element):
+            return read_type(element) + "[]"
+        case StructType(fields=fields):
+            return "STRUCT(" + ", ".join(f"{ident(field.name)} {read_type(field.type)}" for field in fields) + ")"
+        case MapType(value=value):
+            # The keys of a JSON object are texts, whatever they stand for.
+            return f"MAP(VARCHAR, {read_type(value)})"
+
+
+def json_structure(kind: IcebergType) -> object:
+    """What `from_json` is told to read, as a JSON value."""
+    match kind:
         case ListType(element=element):
             return [json_structure(element)]
         case StructType(fields=fields):
             return {field.name: json_structure(field.type) for field in fields}
+        case _:
+            return read_type(kind)
 
 
-def cast(expression: str, kind: IcebergType) -> str:
-    """SQL that turns what `json_structure` read into the column's type."""
-    return f"CAST({expression} AS {sql_type(kind)})"
+def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
+    """SQL that turns what `json_structure` read into the column's type; `depth` counts the lambdas around it."""
+    if not _has_binary(kind):
+        return f"CAST({expression} AS {sql_type(kind)})"
+    each = f"each_{depth}"
+    match kind:
+        case ListType(element=element):
+            return f"list_transform({expression}, lambda {each}: {cast(each, element, depth + 1)})"
+        case MapType(key=key, value=value):
+            entry = f"{{'k': {cast(f'{each}.key', key, depth + 1)}, 'v': {cast(f'{each}.value', value, depth + 1)}}}"
+            entries = f"list_transform(map_entries({expression}), lambda {each}: {entry})"
+            return f"CASE WHEN {expression} IS NOT NULL THEN map_from_entries({entries}) END"
+        case StructType(fields=fields):
+            packed = ", ".join(
+                f"{ident(field.name)} := {cast(f'{expression}.{ident(field.name)}', field.type, depth)}"
+                for field in fields
+            )
+            return f"CASE WHEN {expression} IS NOT NULL THEN struct_pack({packed}) END"
+        case _:
+            return f"unhex({expression})"
 
 
 def field_ids(columns: Sequence[Column]) -> str:
@@ -118,5 +132,18 @@ def _field_id(number: int, kind: IcebergType) -> str:
 def _unsupported_field(field: Column) -> str | None:
     if not field.name:
         return "struct with a field without a name"
-    # A VARIANT below the top level would need the raw text of a nested value, which DuckDB's reader does not keep.
-    return "struct with a variant" if field.type == Primitive("variant") else unsupported(field.type)
+    # DuckDB writes a VARIANT at the top level of a file only.
+    return "struct with a variant" if field.type == VARIANT else unsupported(field.type)
+
+
+def _has_binary(kind: IcebergType) -> bool:
+    """Whether a BLOB is somewhere in a type: DuckDB's own cast keeps the hexadecimal text as bytes."""
+    match kind:
+        case Primitive(name=name):
+            return name == "binary"
+        case ListType(element=element):
+            return _has_binary(element)
+        case MapType(key=key, value=value):
+            return _has_binary(key) or _has_binary(value)
+        case StructType(fields=fields):
+            return any(_has_binary(field.type) for field in fields)

@@ -10,13 +10,20 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from frazil.model import Column, IcebergType, ListType, StructType
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.records.convert import VALUE
-from frazil.sql import json_path, literal, wildcard_path
+from frazil.sql import Wildcard, json_path, literal, wildcard_path
+
+_Path = tuple[str | Wildcard, ...]
 
 
 def rows_with_duplicates(
-    connection: duckdb.DuckDBPyConnection, chunk: str, row: str, columns: Sequence[tuple[Column, str]]
+    connection: duckdb.DuckDBPyConnection,
+    chunk: str,
+    row: str,
+    columns: Sequence[tuple[Column, str]],
+    *,
+    whole: bool,
 ) -> set[int]:
     """The rows of a chunk in which some object that columns are read from has a key twice.
 
@@ -25,15 +32,14 @@ def rows_with_duplicates(
         chunk: the relation.
         row: its column of row numbers.
         columns: the columns, each with a spelling of its key.
+        whole: whether the record itself is looked at, too.
     """
-    paths: list[tuple[str | None, ...]] = [()]
+    paths: list[_Path] = [()] if whole else []
     for column, spelling in columns:
-        paths.extend((spelling, *path) for path in _structs(column.type))
+        paths.extend((spelling, *path) for path in _objects(column.type))
     found: set[int] = set()
     for path in paths:
-        keys_of_one = [key for key in path if key is not None]
-        one = len(keys_of_one) == len(path)
-        names = f"json_keys({VALUE}, {json_path(keys_of_one) if one else literal(wildcard_path(path))})"
+        names, one = _names(path)
         listed = names if one else f"unnest({names})"
         lists = connection.execute(f"SELECT DISTINCT names FROM (SELECT {listed} AS names FROM {chunk})").fetchall()
         twice = [keys for (keys,) in lists if keys is not None and len(keys) != len(set(keys))]
@@ -46,11 +52,26 @@ def rows_with_duplicates(
     return found
 
 
-def _structs(kind: IcebergType, path: tuple[str | None, ...] = ()) -> Iterator[tuple[str | None, ...]]:
-    """Paths of the structs within a type; None stands for all elements of a list."""
-    if isinstance(kind, StructType):
-        yield path
-        for field in kind.fields:
-            yield from _structs(field.type, (*path, field.name))
-    elif isinstance(kind, ListType):
-        yield from _structs(kind.element, (*path, None))
+def _names(path: _Path) -> tuple[str, bool]:
+    """SQL for the keys of the object at a path, or the list of those of all objects there; and whether it is one."""
+    keys = [key for key in path if isinstance(key, str)]
+    if len(keys) == len(path):
+        return f"json_keys({VALUE}, {json_path(keys)})", True
+    return f"json_keys({VALUE}, {literal(wildcard_path(path))})", False
+
+
+def _objects(kind: IcebergType, path: _Path = ()) -> Iterator[_Path]:
+    """Paths of the objects within a type."""
+    match kind:
+        case StructType(fields=fields):
+            yield path
+            for field in fields:
+                yield from _objects(field.type, (*path, field.name))
+        case ListType(element=element):
+            yield from _objects(element, (*path, Wildcard.ELEMENTS))
+        case MapType(value=value):
+            yield path
+            yield from _objects(value, (*path, Wildcard.MEMBERS))
+        case Primitive(name="variant"):
+            yield path
+            yield (*path, Wildcard.BELOW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeGuard
 
 DEEPEST: Final = 500
 """Levels of nesting a record may have."""
@@ -150,4 +150,18 @@ def short(text: str) -> str:
     return repr(safe) if len(safe) <= _SHOWN else repr(safe[:_SHOWN]) + "…"
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=Object, parse_float=Number, parse_int=Number, parse_constant=Number)
+def is_text(value: Any) -> TypeGuard[str]:
+    """Whether a value is a JSON string."""
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def unfit(value: Any, name: str) -> Misfit:
+    """The misfit of a value whose kind is not the column's."""
+    return Misfit(f"{kind_of(value)} does not fit a column of type {name}: {shown(value)}")
+
+
+def _refuse(literal: str) -> NoReturn:
+    raise Misfit(f"the value is no JSON: {literal} is no number there")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=Object, parse_float=Number, parse_int=Number, parse_constant=_refuse)

@@ -5,120 +5,146 @@ A value that fits is returned as JSON text in the one form that the fast stateme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
-from frazil.model import Column, IcebergType, ListType, Primitive, StructType
-from frazil.pipes.types import TEXT_FORMS, check_text_form
-from frazil.staging.exact_json import Misfit, Number, Object, Twice, kind_of, raw, shown, string, unique
+from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.staging import numbers, times
+from frazil.staging.exact_json import Misfit, Number, Object, Twice, is_text, parse, raw, shown, string, unfit, unique
 
-_RANGES: Final = {"int": 2**31, "long": 2**63}
-
-
-def fit(kind: IcebergType, value: Any) -> str:
-    """The value as JSON text that the fast statement reads exactly as `kind`.
-
-    Raises:
-        Misfit: it does not fit; the message says why.
-    """
-    if value is None:
-        return "null"
-    match kind:
-        case Primitive(name="variant"):
-            return _variant(value)
-        case Primitive(name="boolean"):
-            return _boolean(value)
-        case Primitive(name="int" | "long" as name):
-            return _integer(name, value)
-        case Primitive(name="float" | "double" as name):
-            return _floating(name, value)
-        case Primitive(name="decimal"):
-            return _decimal(kind, value)
-        case Primitive(name="string"):
-            return _text(value)
-        case Primitive(name=name) if name in TEXT_FORMS:
-            return _time(name, value)
-        case StructType(fields=fields):
-            return _struct(fields, value)
-        case ListType():
-            return _list(kind, value)
-        case _:
-            raise Misfit(f"columns of type {kind} cannot be written")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_HEXADECIMAL: Final = re.compile(r"([0-9a-fA-F]{2})*")
 
 
-def _boolean(value: Any) -> str:
-    if not isinstance(value, bool):
-        raise _unfit(value, "boolean")
-    return "true" if value else "false"
+class Fit:
+    """The rules as one connector has configured them."""
 
+    def __init__(self, conversion: Conversion) -> None:
+        self._rounds = conversion.numbers == "round"
+        self._zone = ZoneInfo(conversion.time_zone)
+        self.dropped: Counter[str] = Counter()
+        """Keys within structs that no field has, by dotted path; whoever takes them clears the counter."""
 
-def _integer(name: str, value: Any) -> str:
-    number = _exact(value, name)
-    if number != number.to_integral_value():
-        raise Misfit(f"{shown(value)} is not a whole number")
-    if not -_RANGES[name] <= number < _RANGES[name]:
-        raise Misfit(f"{shown(value)} is out of the range of {name}")
-    return str(int(number))
+    def text(self, kind: IcebergType, value: Any, path: str) -> str:
+        """The value as JSON text that the fast statement reads exactly as `kind`; `path` is for people.
 
+        Raises:
+            Misfit: it does not fit; the message says why.
+        """
+        if value is None:
+            return "null"
+        match kind:
+            case Primitive():
+                return self._scalar(kind, value)
+            case StructType(fields=fields):
+                return self._struct(fields, value, path)
+            case ListType():
+                return self._list(kind, value, path)
+            case MapType():
+                return self._map(kind, value, path)
 
-def _floating(name: str, value: Any) -> str:
-    if not isinstance(value, Number):
-        raise _unfit(value, name)
-    number = float(value)
-    limit = 3.4028235677973366e38 if name == "float" else float("inf")
-    if abs(number) >= limit and "inf" not in value.lower():
-        raise Misfit(f"{shown(value)} is out of the range of {name}")
-    return str(value)
+    def default(self, column: Column) -> str:
+        """The text of a column's or field's default, which fills a key that is absent; `null` without one."""
+        return "null" if column.default is None else self.text(column.type, parse(column.default), column.name)
 
+    def _scalar(self, kind: Primitive, value: Any) -> str:
+        match kind.name:
+            case "string":
+                return _text(value)
+            case "int" | "long":
+                return numbers.whole(kind.name, value, rounds=self._rounds)
+            case "float" | "double":
+                return numbers.floating(kind.name, value)
+            case "decimal":
+                return numbers.decimal(kind, value, rounds=self._rounds)
+            case "boolean":
+                return numbers.boolean(value)
+            case "date" | "time" | "timestamp" | "timestamptz":
+                return string(self._time(kind.name, value))
+            case "uuid":
+                return _uuid(value)
+            case "binary":
+                return _binary(value)
+            case "variant":
+                return _variant(value)
+            case _:
+                raise Misfit(f"columns of type {kind} cannot be written")
 
-def _decimal(kind: Primitive, value: Any) -> str:
-    # Decimal's own arithmetic rounds to 28 digits: this context has room for all of the value's.
-    number = _exact(value, str(kind)).normalize(Context(prec=len(value), Emax=MAX_EMAX, Emin=MIN_EMIN))
-    _, digits, exponent = number.as_tuple()
-    if int(exponent) < -kind.scale:
-        raise Misfit(f"{shown(value)} has more than {kind.scale} digits after the point")
-    if len(digits) + int(exponent) > kind.precision - kind.scale and number:
-        raise Misfit(f"{shown(value)} is out of the range of {kind}")
-    return f"{number:f}"
+    def _time(self, name: times.TimeType, value: Any) -> str:
+        try:
+            if isinstance(value, Number):
+                if not value.lstrip("-").isdigit():
+                    raise Misfit("a number with a fraction is no moment")
+                return times.of_number(name, int(value[:40]), rounds=self._rounds)
+            if is_text(value):
+                return times.canonical(name, value, self._zone, rounds=self._rounds)
+        except Misfit as misfit:
+            raise Misfit(f"{shown(value)} does not fit a column of type {name}: {misfit}") from misfit
+        raise unfit(value, name)
 
+    def _struct(self, fields: Sequence[Column], value: Any, path: str) -> str:
+        if not isinstance(value, Object):
+            raise unfit(value, "struct")
+        names = {field.name.casefold(): field for field in fields}
+        members: dict[str, str] = {}
+        for key, member in _unique_members(self._known(names, value, path)):
+            field = next((each for each in fields if each.name == key), names[key.casefold()])
+            if members.get(field.name, "null") != "null" and member is not None:
+                raise Misfit(f"two keys equal to {field.name} ignoring case both have a value")
+            if field.name not in members or member is not None:
+                members[field.name] = self._within(field.name, field.type, member, f"{path}.{field.name}")
+        for field in fields:
+            members.setdefault(field.name, self.default(field))
+            if field.required and members[field.name] == "null":
+                raise Misfit(f"the field {field.name} must not be NULL")
+        # Every field is written, so that the record has the form the strict reader asks for.
+        return "{" + ", ".join(f"{string(field.name)}: {members[field.name]}" for field in fields) + "}"
 
-def _variant(value: Any) -> str:
-    text = raw(value)
-    wrong = next((number for number in _numbers(value) if not survives_in_variant(number)), None)
-    if wrong is not None:
-        raise Misfit(f"the number {shown(wrong)} is more than a VARIANT keeps exactly")
-    return text
+    def _known(self, names: dict[str, Column], value: Object, path: str) -> Object:
+        known = Object()
+        for key, member in value:
+            if key.casefold() in names:
+                known.append((key, member))
+            else:
+                self.dropped[f"{path}.{key}"] += 1
+        return known
 
+    def _list(self, kind: ListType, value: Any, path: str) -> str:
+        if isinstance(value, Object) or not isinstance(value, list):
+            raise unfit(value, "list")
+        if kind.element_required and any(item is None for item in value):
+            raise Misfit("an element of the list is null and must not be")
+        items = (self._within(f"[{index}]", kind.element, item, path) for index, item in enumerate(value))
+        return "[" + ", ".join(items) + "]"
 
-def survives_in_variant(number: str) -> bool:
-    """Whether a JSON number keeps its value in a VARIANT, where whole numbers are BIGINT and others DOUBLE."""
-    if number.lstrip("-").isdigit():
-        return -_RANGES["long"] <= Decimal(number) < _RANGES["long"]
-    try:
-        exact = Decimal(number)
-    except InvalidOperation:
-        return False
-    return exact.is_finite() and exact == Decimal(repr(float(number)))
+    def _map(self, kind: MapType, value: Any, path: str) -> str:
+        members: dict[str, str] = {}
+        for key, member in _pairs(value):
+            if key is None:
+                raise Misfit("a key of the map is null")
+            if member is None and kind.value_required:
+                raise Misfit(f"the value of {shown(key)} is null and must not be")
+            name = self._within(f"the key {shown(key)}", kind.key, key, path)
+            name = name if name.startswith('"') else f'"{name}"'
+            if name in members:
+                raise Misfit(f"the key {shown(key)} appears twice")
+            members[name] = self._within(f"[{shown(key)}]", kind.value, member, path)
+        return "{" + ", ".join(f"{key}: {text}" for key, text in members.items()) + "}"
 
-
-def _numbers(value: Any) -> list[Number]:
-    found: list[Number] = []
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case Number() as number:
-                found.append(number)
-            case Object() as members:
-                waiting.extend(member for _, member in members)
-            case list() as items:
-                waiting.extend(items)
-    return found
+    def _within(self, where: str, kind: IcebergType, value: Any, path: str) -> str:
+        try:
+            return self.text(kind, value, path)
+        except Misfit as misfit:
+            raise Misfit(f"{where}: {misfit}") from misfit
 
 
 def _text(value: Any) -> str:
     if isinstance(value, Number):
-        return string(_plain(value))
+        return string(numbers.plain(value))
     if isinstance(value, str):
         return string(value)
     if isinstance(value, bool):
@@ -126,59 +152,50 @@ def _text(value: Any) -> str:
     return string(raw(value))
 
 
-def _plain(number: Number) -> str:
-    """A number's text in a text column: plain, without trailing zeros (spec 4.3)."""
-    try:
-        exact = Decimal(number)
-    except InvalidOperation:
-        return str(number)
-    if not exact.is_finite() or abs(exact.adjusted()) >= 1000:
-        return str(number)
-    text = f"{exact:f}" if exact else "0"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _uuid(value: Any) -> str:
+    if not is_text(value) or not _UUID.fullmatch(value):
+        raise unfit(value, "uuid")
+    return f'"{uuid.UUID(value)}"'
 
 
-def _time(name: str, value: Any) -> str:
-    if not isinstance(value, str) or isinstance(value, Number):
-        raise _unfit(value, name)
-    try:
-        check_text_form(name, value)
-    except ValueError as error:
-        raise Misfit(f"{shown(value)} does not fit a column of type {name}: {error}") from error
-    return string(value)
+def _binary(value: Any) -> str:
+    text = value.strip() if is_text(value) else None
+    if text is None or not _HEXADECIMAL.fullmatch(text):
+        raise Misfit(f"{shown(value)} is no text of pairs of hexadecimal digits")
+    return f'"{text}"'
 
 
-def _struct(fields: Sequence[Column], value: Any) -> str:
-    if not isinstance(value, Object):
-        raise _unfit(value, "struct")
-    names = {field.name.casefold(): field for field in fields}
-    members: dict[str, str] = {}
-    read = Object(member for member in value if member[0].casefold() in names)
-    for key, member in _unique_members(read):
-        field = next((each for each in fields if each.name == key), names[key.casefold()])
-        if members.get(field.name, "null") != "null" and member is not None:
-            raise Misfit(f"two keys equal to {field.name} ignoring case both have a value")
-        if field.name not in members or member is not None:
-            members[field.name] = _within(field.name, field.type, member)
-    for field in fields:
-        if field.required and members.get(field.name, "null") == "null":
-            raise Misfit(f"the field {field.name} must not be NULL")
-    return "{" + ", ".join(f"{string(key)}: {text}" for key, text in members.items()) + "}"
+def _variant(value: Any) -> str:
+    text = raw(value)
+    for each in _scalars_and_objects(value):
+        if isinstance(each, Number) and not numbers.survives_in_variant(each):
+            raise Misfit(f"the number {shown(each)} is more than a VARIANT keeps exactly")
+        if isinstance(each, Object) and len({key for key, _ in each}) < len(each):
+            raise Misfit("an object within the VARIANT has a key twice")
+    return text
 
 
-def _list(kind: ListType, value: Any) -> str:
-    if isinstance(value, Object) or not isinstance(value, list):
-        raise _unfit(value, "list")
-    if kind.element_required and any(item is None for item in value):
-        raise Misfit("an element of the list is null and must not be")
-    return "[" + ", ".join(_within(f"[{index}]", kind.element, item) for index, item in enumerate(value)) + "]"
+def _scalars_and_objects(value: Any) -> Iterator[Any]:
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        match found:
+            case Object():
+                yield found
+                waiting.extend(member for _, member in found)
+            case list():
+                waiting.extend(found)
+            case _:
+                yield found
 
 
-def _within(where: str, kind: IcebergType, value: Any) -> str:
-    try:
-        return fit(kind, value)
-    except Misfit as misfit:
-        raise Misfit(f"{where}: {misfit}") from misfit
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
+    """The entries of a map: an object's members, or an array of pairs (spec 4.1)."""
+    if isinstance(value, Object):
+        return list(value)
+    if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        return [(key, member) for key, member in value]
+    raise unfit(value, "map")
 
 
 def _unique_members(value: Object) -> list[tuple[str, Any]]:
@@ -186,19 +203,3 @@ def _unique_members(value: Object) -> list[tuple[str, Any]]:
         return unique(value)
     except Twice as twice:
         raise Misfit(f"{twice.key}: {twice}") from twice
-
-
-def _exact(value: Any, name: str) -> Decimal:
-    if not isinstance(value, Number):
-        raise _unfit(value, name)
-    try:
-        number = Decimal(value)
-    except InvalidOperation as error:
-        raise _unfit(value, name) from error
-    if not number.is_finite():
-        raise _unfit(value, name)
-    return number
-
-
-def _unfit(value: Any, name: str) -> Misfit:
-    return Misfit(f"{kind_of(value)} does not fit a column of type {name}: {shown(value)}")

@@ -6,25 +6,48 @@ and times in one form. Its row is then written by the same statement as all othe
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from frazil.model import Column
+from frazil.model import Column, Conversion
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import Unfit
 from frazil.sql import is_usable_name
 from frazil.staging.exact_json import TOO_DEEP, Misfit, Object, Twice, kind_of, parse, short, string, unique
-from frazil.staging.fit import fit
+from frazil.staging.fit import Fit
 
 
 class Judge:
     """Decides for one table whether a record becomes a row."""
 
-    def __init__(self, pipe: DefaultPipe, keeps_unknown: bool) -> None:
-        """Judge for the table of `pipe`; `keeps_unknown` when new keys may become columns and so need usable names."""
+    def __init__(
+        self,
+        pipe: DefaultPipe,
+        conversion: Conversion,
+        spellings: Mapping[str, Sequence[str]],
+        *,
+        keeps_unknown: bool = False,
+    ) -> None:
+        """Judge for the table of `pipe`.
+
+        Args:
+            pipe: the table's projection.
+            conversion: the rules as the connector has configured them.
+            spellings: how the columns' keys are spelled in the records; a live view of what the screen learns.
+            keeps_unknown: whether new keys may become columns and so need usable names.
+        """
         self._pipe = pipe
+        self._fit = Fit(conversion)
+        self._spellings = spellings
         self._keeps_unknown = keeps_unknown
-        self.spelled: set[str] = set()
-        """Names of the columns that records were written anew for."""
+        self.defaults = {
+            column.name: self._fit.default(column) for column in pipe.payload() if column.default is not None
+        }
+        """The values of absent keys, as JSON text, by column."""
+
+        self.dropped: Counter[str] = Counter()
+        """Keys without a column or field in the accepted records, by dotted path; whoever takes them clears it."""
 
     def judge(self, text: str | None) -> str | Unfit | None:
         """The record as text the fast statement reads exactly (None for a tombstone), or why it cannot become a row."""
@@ -42,13 +65,17 @@ class Judge:
         except Misfit as misfit:
             return Unfit(str(misfit))
 
-    def _tombstone(self) -> Unfit | None:
-        required = next((column.name for column in self._pipe.payload() if column.required), None)
-        return Unfit("the record is a tombstone and the column must not be NULL", required) if required else None
+    def _tombstone(self) -> str | Unfit | None:
+        """A row of metadata and defaults."""
+        required = next((each.name for each in self._pipe.payload() if each.required and not each.default), None)
+        if required is not None:
+            return Unfit("the record is a tombstone and the column must not be NULL", required)
+        return self._written({}) if self.defaults else None
 
     def _record(self, parsed: Object) -> str:
         members: dict[str, str] = {}
-        for key, value in _members(self._read(parsed)):
+        self._fit.dropped.clear()
+        for key, value in _members(self._known(parsed)):
             column = self._pipe.column_for(key)
             if column is None:
                 continue
@@ -57,24 +84,41 @@ class Judge:
                     continue
                 if members[column.name] != "null":
                     raise _ColumnMisfit(column.name, "two keys that differ only by case both have a value")
-            members[column.name] = _fit_column(column, value)
-        for column in self._pipe.payload():
-            if column.required and members.get(column.name, "null") == "null":
-                raise _ColumnMisfit(column.name, "the column must not be NULL and the record has no value for it")
-        self.spelled.update(members)
-        return "{" + ", ".join(f"{string(key)}: {value}" for key, value in members.items()) + "}"
+            members[column.name] = self._value(column, value)
+        text = self._written(members)
+        self.dropped.update(self._fit.dropped)
+        return text
 
-    def _read(self, parsed: Object) -> Object:
+    def _written(self, members: Mapping[str, str]) -> str:
+        """The record anew, with every key that records have, as they are spelled."""
+        written: list[str] = []
+        for column in self._pipe.payload():
+            value = members.get(column.name) or self.defaults.get(column.name, "null")
+            if column.required and value == "null":
+                raise _ColumnMisfit(column.name, "the column must not be NULL and the record has no value for it")
+            if spellings := self._spellings.get(column.name):
+                written.append(f"{string(spellings[0])}: {value}")
+        return "{" + ", ".join(written) + "}"
+
+    def _value(self, column: Column, value: Any) -> str:
+        try:
+            return self._fit.text(column.type, value, column.name)
+        except Misfit as misfit:
+            raise _ColumnMisfit(column.name, str(misfit)) from misfit
+
+    def _known(self, parsed: Object) -> Object:
         """The members that go to a column: the others do not land, so how often they appear is no matter."""
-        if self._keeps_unknown:
-            unusable = next(
-                (key for key, _ in parsed if not is_usable_name(key) and not self._pipe.column_for(key)), None
-            )
-            if unusable is not None:
+        known = Object()
+        for key, value in parsed:
+            if self._pipe.column_for(key) is not None:
+                known.append((key, value))
+            elif self._keeps_unknown and not is_usable_name(key):
                 raise _ColumnMisfit(
-                    short(unusable), "the key cannot name a column (empty, too long or with control characters)"
+                    short(key), "the key cannot name a column (empty, too long or with control characters)"
                 )
-        return Object(member for member in parsed if self._pipe.column_for(member[0]))
+            else:
+                self._fit.dropped[key] += 1
+        return known
 
 
 class _ColumnMisfit(Exception):
@@ -83,13 +127,6 @@ class _ColumnMisfit(Exception):
     def __init__(self, column: str, reason: str) -> None:
         super().__init__(reason)
         self.column = column
-
-
-def _fit_column(column: Column, value: Any) -> str:
-    try:
-        return fit(column.type, value)
-    except Misfit as misfit:
-        raise _ColumnMisfit(column.name, str(misfit)) from misfit
 
 
 def _members(parsed: Object) -> list[tuple[str, Any]]:

@@ -18,14 +18,16 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import Primitive, Reject
-from frazil.pipes.default import DefaultPipe, is_metadata_name
+from frazil.model import NOTHING_SEEN, Conversion, Reject, Seen
+from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
+from frazil.pipes.types import VARIANT
 from frazil.records.convert import VALUE, Unfit, rejects_of
 from frazil.sql import is_usable_name, literal, pointer
+from frazil.staging.drift import seen_in
 from frazil.staging.duplicates import rows_with_duplicates
-from frazil.staging.fit import survives_in_variant
 from frazil.staging.judge import Judge
-from frazil.staging.screen import Screen, kinds_of_unknown
+from frazil.staging.numbers import survives_in_variant
+from frazil.staging.screen import Screen
 from frazil.staging.write import Written, copy
 
 _CHUNK: Final = "chunk"
@@ -46,20 +48,30 @@ class Projected:
     unknown: Counter[str] = field(default_factory=Counter)
     """Values of keys without a column, by key."""
 
-    drift: dict[str, frozenset[str]] = field(default_factory=dict)
-    """JSON kinds of keys that may become columns."""
+    drift: dict[str, Seen] = field(default_factory=dict)
+    """Keys that may become columns."""
 
 
 class Projector:
     """Projects the chunks of one task."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, pipe: DefaultPipe, topic: str, *, evolves: bool) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        pipe: DefaultPipe,
+        topic: str,
+        conversion: Conversion,
+        *,
+        evolves: bool,
+    ) -> None:
         self._connection = connection
         self._pipe = pipe
         self._topic = topic
         self._evolves = evolves
-        self._screen = Screen(pipe, keeps_unknown=evolves)
-        self._judge = Judge(pipe, keeps_unknown=evolves)
+        self._deep = conversion.nested_type == "struct"
+        self._screen = Screen(pipe, conversion, keeps_unknown=evolves)
+        self._judge = Judge(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
+        self._has_variant = any(column.type == VARIANT for column in pipe.payload())
         self._uniform = True
         """Whether every record so far had every key, once."""
 
@@ -80,22 +92,23 @@ class Projector:
         try:
             refused = self._screen.refused(rows.texts(), result.unknown)
             self._send_to_judge(rows, refused, result)
-            result.unknown.update(self._unknown_keys(rows, refused))
             if rows.count:
                 result.written = self._write(rows, path, result)
         finally:
             # The connection would keep the whole chunk until the next one takes its name.
             self._connection.unregister(_CHUNK)
+        result.unknown.update(self._judge.dropped)
+        self._judge.dropped.clear()
         return result
 
-    def _drift(self, table: pa.Table) -> dict[str, frozenset[str]]:
-        kinds: dict[str, set[str]] = {}
+    def _drift(self, table: pa.Table) -> dict[str, Seen]:
+        found: dict[str, Seen] = {}
         for batch in table.column(VALUE).chunks:
             for text in batch.to_pylist():
                 if text is not None:
-                    for key, kind in kinds_of_unknown(text, self._is_settled).items():
-                        kinds.setdefault(key, set()).add(kind)
-        return {key: frozenset(found) for key, found in kinds.items()}
+                    for key, seen in seen_in(text, self._is_settled, deep=self._deep).items():
+                        found[key] = found.get(key, NOTHING_SEEN).merged_with(seen)
+        return found
 
     def _is_settled(self, key: str) -> bool:
         """Whether a key will never become a column, having one or being no name for one."""
@@ -111,40 +124,52 @@ class Projector:
             else:
                 rewritten[row] = verdict
         result.rejects += rejects_of(rows.records, self._topic, "project", unfit)
-        self._screen.learn(self._judge.spelled)
         rows.settle(rewritten, unfit)
 
-    def _unknown_keys(self, rows: _Rows, judged: Iterable[int]) -> Iterable[str]:
-        """The keys without a column of the rows that the exact tier accepted."""
-        wanted = rows.judged.intersection(judged)
-        for row, text in enumerate(rows.texts() if wanted else ()):
-            if row in wanted and text is not None:
-                yield from kinds_of_unknown(text, lambda key: self._pipe.column_for(key) is not None)
-
     def _write(self, rows: _Rows, path: Path, result: Projected) -> Written | None:
-        spellings = self._screen.spellings
         self._send_to_judge(rows, self._ambiguous(rows), result)
-        self._send_to_judge(rows, self._inexact(rows), result)
-        if self._uniform and all(len(keys) == 1 for keys in spellings.values()):
+        if self._has_variant:
+            self._send_to_judge(rows, self._malformed(rows), result)
+            self._send_to_judge(rows, self._inexact(rows), result)
+            self._send_to_judge(rows, self._duplicated(rows, within_variants=True), result)
+        if rows.count and self._uniform and self._screen.reading.may_be_strict:
             try:
-                self._connection.register(_CHUNK, rows.table)
-                return copy(
-                    self._connection, self._pipe.select(_CHUNK, spellings, strict=True), self._pipe.columns, path
-                )
+                return self._copy(rows, path, result, strict=True)
             except duckdb.InvalidInputException:
                 self._uniform = False
                 path.unlink(missing_ok=True)
         self._send_to_judge(rows, self._malformed(rows), result)
-        self._send_to_judge(rows, self._duplicated(rows), result)
+        self._send_to_judge(rows, self._duplicated(rows, within_variants=False), result)
+        return self._copy(rows, path, result, strict=False) if rows.count else None
+
+    def _copy(self, rows: _Rows, path: Path, result: Projected, *, strict: bool) -> Written | None:
+        """Write the file; times in forms the statement does not read are the judge's, and the statement runs again."""
+        reading = self._screen.reading
+        self._connection.register(_CHUNK, rows.table)
+        select = self._pipe.select(_CHUNK, reading, self._judge.defaults, strict=strict)
+        try:
+            return copy(self._connection, select, self._pipe.columns, path)
+        except duckdb.InvalidInputException as error:
+            if TIME_FORM not in str(error):
+                raise
+        path.unlink(missing_ok=True)
+        self._screen.look_closely()
+        misformed = self._connection.execute(self._pipe.misformed(_CHUNK, _ROW, reading)).fetchall()
+        self._send_to_judge(rows, (row for (row,) in misformed), result)
         if not rows.count:
             return None
         self._connection.register(_CHUNK, rows.table)
-        return copy(self._connection, self._pipe.select(_CHUNK, spellings), self._pipe.columns, path)
+        return copy(
+            self._connection,
+            self._pipe.select(_CHUNK, reading, self._judge.defaults, strict=strict),
+            self._pipe.columns,
+            path,
+        )
 
     def _ambiguous(self, rows: _Rows) -> set[int]:
         """The rows in which two spellings of one column's key both have a value."""
         found: set[int] = set()
-        for keys in self._screen.spellings.values():
+        for keys in self._screen.reading.spellings.values():
             if len(keys) > 1:
                 paths = ", ".join(literal(pointer((key,))) for key in keys)
                 values = f"list_filter(json_type({VALUE}, [{paths}]), lambda kind: kind <> 'NULL')"
@@ -153,8 +178,6 @@ class Projector:
 
     def _inexact(self, rows: _Rows) -> set[int]:
         """The rows with a number that a VARIANT would round: the screen does not look into what goes into one."""
-        if all(column.type != Primitive("variant") for column in self._pipe.payload()):
-            return set()
         pattern = literal(_LONG_NUMBER.pattern)
         # Most long numbers are doubles that some program wrote in full: those come back as they were.
         changed = "lambda number: coalesce(CAST(TRY_CAST(number AS DOUBLE) AS VARCHAR), '') <> number"
@@ -173,10 +196,16 @@ class Projector:
         """The rows whose values DuckDB cannot parse: the screen does not look into what goes into a VARIANT."""
         return self._where(rows, f"NOT json_valid({VALUE})")
 
-    def _duplicated(self, rows: _Rows) -> set[int]:
-        read = [(column, key) for column in self._pipe.payload() for key in self._screen.spellings.get(column.name, ())]
+    def _duplicated(self, rows: _Rows, *, within_variants: bool) -> set[int]:
+        """The rows with a key twice in an object: within VARIANTs, or in those whose keys are columns and fields."""
+        read = [
+            (column, key)
+            for column in self._pipe.payload()
+            if (column.type == VARIANT) == within_variants
+            for key in self._screen.reading.spellings.get(column.name, ())
+        ]
         self._connection.register(_CHUNK, rows.table)
-        return rows_with_duplicates(self._connection, _CHUNK, _ROW, read) - rows.judged
+        return rows_with_duplicates(self._connection, _CHUNK, _ROW, read, whole=not within_variants) - rows.judged
 
     def _where(self, rows: _Rows, condition: str) -> set[int]:
         self._connection.register(_CHUNK, rows.table)

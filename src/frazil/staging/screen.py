@@ -11,87 +11,54 @@ without a column are counted. What was learned lasts as long as the task.
 from __future__ import annotations
 
 import re
-import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
-import msgspec
-from msgspec import UNSET, Meta, Raw, UnsetType
+from msgspec import UNSET, Raw
 
-from frazil.model import Column, IcebergType, ListType, Primitive, StructType
-from frazil.pipes.default import DefaultPipe
-from frazil.pipes.types import check_text_form
+from frazil.model import Column, Conversion, Primitive
+from frazil.pipes.default import DefaultPipe, Reading
 from frazil.sql import is_usable_name
+from frazil.staging.decoder import (
+    REFUSED,
+    Dialect,
+    Look,
+    field,
+    is_field_name,
+    is_null,
+    look,
+    look_at_text,
+    struct,
+)
+from frazil.staging.drift import members
 from frazil.staging.exact_json import DEEPEST
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
 
-_INT: Final = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
-_LONG: Final = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-_LARGEST_FLOAT: Final = 3.4028234663852886e38
-
-_REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-class _Time:
-    """A text in the form a date or time column takes; the decoder keeps one of each kind, not the texts."""
-
-    name: str
-
-
-class _Date(_Time):
-    name = "date"
-
-
-class _Timestamp(_Time):
-    name = "timestamp"
-
-
-class _TimestampTz(_Time):
-    name = "timestamptz"
-
-
-_ACCEPTED: Final[dict[type[Any], _Time]] = {kind: kind() for kind in (_Date, _Timestamp, _TimestampTz)}
-
-
-class _Unreadable:
-    """A struct the decoder cannot describe, because msgspec takes no field of that name; only null is accepted."""
-
-
-_TYPES: Final[dict[str, Any]] = {
-    "boolean": bool,
-    "int": _INT,
-    "long": _LONG,
-    "float": Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)],
-    "double": float,
-    # A number's text is the judge's, but for whole numbers, which DuckDB prints as they came.
-    "string": str | bool | _LONG,
-    "date": _Date,
-    "timestamp": _Timestamp,
-    "timestamptz": _TimestampTz,
-}
+_STRING: Final = Primitive("string")
 
 
 class Screen:
     """Screens the records of one table."""
 
-    def __init__(self, pipe: DefaultPipe, *, keeps_unknown: bool = False) -> None:
+    def __init__(self, pipe: DefaultPipe, conversion: Conversion, *, keeps_unknown: bool = False) -> None:
         """Screen for the table of `pipe`; `keeps_unknown` when new keys may become columns and so need usable names."""
+        self._payload = pipe.payload()
         self._pipe = pipe
         self._keeps_unknown = keeps_unknown
-        self._types = {column.name: _json_type(column.type) for column in pipe.payload()}
-        self.spellings: dict[str, list[str]] = {}
-        """Spellings of each column's key met so far."""
+        self._dialect = Dialect(conversion.time_zone)
+        self._quick = True
+        self._defaults = frozenset(column.name for column in self._payload if column.default is not None)
+        self._takes_tombstones = not self._defaults and not any(column.required for column in self._payload)
+        self.reading = Reading({}, set())
+        """How the columns' keys were spelled so far, and which text columns had objects or arrays."""
 
         self._unknown: dict[str, str] = {}
         """Keys without a column, and their places in the decoder."""
 
-        self._needed: list[tuple[str, ...]] = []
-        """Places of the decoder of which one must have a value, for each required column it cannot require itself."""
-
-        self._decode = self._compile()
+        self._compile()
 
     def refused(self, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
         """The rows that must go to the judge; counts keys without a column into `unknown`.
@@ -100,19 +67,38 @@ class Screen:
             values: JSON texts; None for a tombstone.
             unknown: how many of the accepted records have each key that has no column.
         """
+        if not self._defaults:
+            return self._pass(values, unknown)
+        texts = list(values)
+        while True:
+            # A record without the key of a default is fine as long as no record has the key: then they all get it.
+            before = self._defaults & self.reading.spellings.keys()
+            counted = unknown.copy()
+            rows = self._pass(texts, counted)
+            if self._defaults & self.reading.spellings.keys() == before:
+                unknown.update(counted - unknown)
+                return rows
+
+    def look_closely(self) -> None:
+        """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
+        if self._quick:
+            self._quick = False
+            self._compile()
+
+    def _pass(self, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
         rows: list[int] = []
-        nullable = not any(column.required for column in self._pipe.payload())
         for row, value in enumerate(values):
             if value is None:
-                if not nullable:
+                if not self._takes_tombstones:
                     rows.append(row)
                 continue
             try:
                 decoded = self._decode(value)
-            except _REFUSED:
+            except REFUSED:
                 decoded = self._after_learning(value)
             if (
                 decoded is None
+                or (self._looks and not all(each(getattr(decoded, place)) for place, each in self._looks))
                 or (self._needed and self._lacks_needed(decoded))
                 or (len(value) > _SHALLOW and _is_too_deep(value))
             ):
@@ -124,32 +110,30 @@ class Screen:
                         unknown[key] += 1
         return rows
 
-    def learn(self, keys: Iterable[str]) -> None:
-        """Learn keys that records have."""
-        if self._learn(keys):
-            self._decode = self._compile()
-
     def _lacks_needed(self, decoded: Any) -> bool:
-        return any(all(_is_null(getattr(decoded, place)) for place in places) for places in self._needed)
+        return any(all(is_null(getattr(decoded, place)) for place in places) for places in self._needed)
 
     def _after_learning(self, value: bytes | str) -> Any:
-        """Learn the keys of a refused record and try again; None if it is still refused."""
+        """Learn from a refused record and try again; None if it is still refused."""
         try:
-            keys = _members(value)
-        except _REFUSED:
+            found = members(value)
+        except REFUSED:
             return None
-        self.learn(keys)
+        learned = self._learn(found)
+        if self._learn_documents(found) or learned:
+            self._compile()
         try:
             return self._decode(value)
-        except _REFUSED:
+        except REFUSED:
             return None
 
     def _learn(self, keys: Iterable[str]) -> bool:
         learned = False
+        spellings = self.reading.spellings
         for key in keys:
             column = self._pipe.column_for(key)
             if column is not None:
-                known = self.spellings.setdefault(column.name, [])
+                known = spellings.setdefault(column.name, [])
                 if key not in known:
                     known.append(key)
                     learned = True
@@ -158,39 +142,51 @@ class Screen:
                 learned = True
         return learned
 
-    def _may_learn(self, key: str) -> bool:
-        return _is_field_name(key) and (is_usable_name(key) or not self._keeps_unknown)
+    def _learn_documents(self, found: Mapping[str, Raw]) -> bool:
+        """Learn which text columns get objects and arrays, whose JSON text they hold."""
+        documents = {
+            column.name
+            for key, raw in found.items()
+            if (column := self._pipe.column_for(key)) and column.type == _STRING and bytes(raw)[:1] in (b"{", b"[")
+        }
+        learned = documents - self.reading.documents
+        self.reading.documents.update(learned)
+        return bool(learned)
 
-    def _compile(self) -> Callable[[bytes | str], Any]:
+    def _may_learn(self, key: str) -> bool:
+        return is_field_name(key) and (is_usable_name(key) or not self._keeps_unknown)
+
+    def _compile(self) -> None:
         fields: list[Any] = []
         renamed: dict[str, str] = {}
-        self._needed = []
-        for number, column in enumerate(self._pipe.payload()):
-            kind = self._types[column.name]
-            spellings = self.spellings.get(column.name, ())
-            places = {f"column_{number}_{which}": key for which, key in enumerate(spellings) if _is_field_name(key)}
-            required = column.required and len(spellings) == len(places) == 1 and kind is not Raw
-            fields.extend(_field(place, kind, required=required) for place in places)
+        self._looks: list[tuple[str, Look]] = []
+        """What is left to look at once a record is decoded, by place."""
+
+        self._needed: list[tuple[str, ...]] = []
+        """Places of the decoder of which one must have a value, for each required column it cannot require itself."""
+
+        for number, column in enumerate(self._payload):
+            spellings = self.reading.spellings.get(column.name, ())
+            places = {f"column_{number}_{which}": key for which, key in enumerate(spellings) if is_field_name(key)}
+            fields.extend(self._fields(column, tuple(places), certain=len(spellings) == len(places) == 1))
             renamed |= places
-            if column.required and not required:
-                self._needed.append(tuple(places))
         for key, place in self._unknown.items():
             renamed[place] = key
             fields.append((place, Raw, UNSET))
-        record = _struct("Record", fields, renamed)
-        return msgspec.json.Decoder(record, dec_hook=_hook).decode
+        self._decode = self._dialect.decoder(struct("Record", fields, renamed))
 
-
-_FIELD_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
-
-
-def _is_field_name(key: str) -> bool:
-    """Whether msgspec takes a field of that name; records with other keys are refused, and read by the judge."""
-    return _FIELD_NAME.fullmatch(key) is not None
-
-
-def _is_null(value: Any) -> bool:
-    return value is None or value is UNSET or (isinstance(value, Raw) and bytes(value) == b"null")
+    def _fields(self, column: Column, places: tuple[str, ...], *, certain: bool) -> list[Any]:
+        """The decoder's fields for a column; `certain` when it has one spelling and so one place."""
+        document = column.name in self.reading.documents
+        kind = Raw if document else self._dialect.column(column.type, quick=self._quick)
+        found = look_at_text if document else look(column.type, required=False)
+        if found:
+            self._looks.extend((place, found) for place in places)
+        required = column.required and certain and kind is not Raw
+        if column.required and not required and (places or column.default is None):
+            self._needed.append(places)
+        # A record that lacks a key with a default is written anew, with the default.
+        return [field(place, kind, required=required, present=column.default is not None) for place in places]
 
 
 _SHALLOW: Final = 2 * DEEPEST
@@ -210,94 +206,3 @@ def _is_too_deep(value: bytes | str) -> bool:
         deepest = max(deepest, depth)
     # The record itself is level 0.
     return deepest - 1 > DEEPEST
-
-
-def kinds_of_unknown(value: bytes | str, known: Callable[[str], bool]) -> Mapping[str, str]:
-    """The JSON kinds of a record's keys that are not known; a record that is no JSON object has none.
-
-    Kinds are `null`, `boolean`, `long`, `huge` (a whole number beyond 64 bits), `double`, `string`, `object`, `array`.
-    """
-    try:
-        members = _members(value)
-    except _REFUSED:
-        return {}
-    return {key: _kind(bytes(raw)) for key, raw in members.items() if not known(key)}
-
-
-def _members(value: bytes | str) -> Mapping[str, Raw]:
-    members: Mapping[str, Raw] = _MEMBERS.decode(value)
-    return members
-
-
-_MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
-_KINDS: Final = {
-    ord("n"): "null",
-    ord("t"): "boolean",
-    ord("f"): "boolean",
-    ord('"'): "string",
-    ord("{"): "object",
-    ord("["): "array",
-}
-
-
-def _kind(raw: bytes) -> str:
-    text = raw.strip()
-    kind = _KINDS.get(text[0])
-    if kind is not None:
-        return kind
-    if not text.lstrip(b"-").isdigit():
-        return "double"
-    return "long" if -(2**63) <= int(text) < 2**63 else "huge"
-
-
-def _json_type(kind: IcebergType) -> Any:
-    """What the decoder accepts for a type."""
-    match kind:
-        case Primitive(name="variant"):
-            return Raw
-        case Primitive(name="decimal", precision=precision, scale=scale):
-            # A fraction may have more digits than the scale, and the cast would round it: the judge looks at those.
-            largest = min(10 ** (precision - scale) - 1, 2**63 - 1)
-            return Annotated[int, Meta(ge=-largest, le=largest)]
-        case Primitive(name=name):
-            return _TYPES[name]
-        case ListType(element=element, element_required=required):
-            inner = _json_type(element)
-            return types.GenericAlias(list, inner if required else _optional(inner))
-        case StructType(fields=fields):
-            return _struct_of(fields)
-        case _:
-            raise TypeError(f"records are not projected to {kind}")
-
-
-def _struct_of(columns: Iterable[Column]) -> Any:
-    named = {f"field_{number}": column for number, column in enumerate(columns)}
-    if not all(_is_field_name(column.name) for column in named.values()):
-        return _Unreadable
-    fields = [_field(place, _json_type(column.type), required=column.required) for place, column in named.items()]
-    return _struct("Struct", fields, {place: column.name for place, column in named.items()})
-
-
-def _struct(name: str, fields: list[Any], renamed: Mapping[str, str]) -> Any:
-    # Required fields come first: Python's signatures want those without a default in front.
-    ordered = sorted(fields, key=len)
-    return msgspec.defstruct(name, ordered, rename=renamed, forbid_unknown_fields=True, gc=False)
-
-
-def _field(place: str, kind: Any, *, required: bool) -> tuple[Any, ...]:
-    if required:
-        return (place, kind)
-    return (place, kind, UNSET) if kind is Raw else (place, _optional(kind) | UnsetType, UNSET)
-
-
-def _optional(kind: Any) -> Any:
-    return kind if kind is Raw else kind | None
-
-
-def _hook(kind: type[_Time | _Unreadable], value: Any) -> _Time:
-    """Accept a text for a date or time column only in the forms COPY casts exactly."""
-    accepted = _ACCEPTED.get(kind)
-    if accepted is None or not isinstance(value, str):
-        raise TypeError("not in the column's form")
-    check_text_form(accepted.name, value)
-    return accepted

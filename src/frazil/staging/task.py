@@ -15,7 +15,7 @@ import pyarrow as pa
 import structlog
 
 from frazil.errors import StageFailed, StorageNotSupported
-from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
+from frazil.model import NOTHING_SEEN, Seen, Staged, StagedFile, StagedRange, StageFailure, Task
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
 from frazil.sources.kafka.reader import RangeReader, ReadFailed
@@ -120,11 +120,13 @@ class _Stage:
         self._task = task
         self._pipe = DefaultPipe(task.shape.columns)
         self._topic = task.ranges[0].partition.topic
-        self._projector = Projector(worker.connection(), self._pipe, self._topic, evolves=task.shape.evolves)
+        self._projector = Projector(
+            worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves
+        )
         self._rejects = RejectFile(worker.scratch() / f"{uuid.uuid4()}.rejects.parquet")
         self._files: list[StagedFile] = []
-        self._inserted: Counter[int] = Counter()
-        self._drift: dict[str, frozenset[str]] = {}
+        self._skipped: Counter[int] = Counter()
+        self._drift: dict[str, Seen] = {}
         self._dropped: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -168,6 +170,7 @@ class _Stage:
             with self._timed("convert"):
                 converted = convert(batch, self._topic, self._task.conversion, time.time_ns() // 1_000_000)
             self._rejects.add(converted.rejects)
+            self._skipped.update(converted.skipped)
             tables.append(converted.table)
             records.append(converted.records)
             size += batch.column("value").nbytes
@@ -192,8 +195,8 @@ class _Stage:
             projected = self._projector.project(table, records, path)
         self._rejects.add(projected.rejects)
         self._dropped.update(projected.unknown)
-        for key, kinds in projected.drift.items():
-            self._drift[key] = self._drift.get(key, frozenset()) | kinds
+        for key, seen in projected.drift.items():
+            self._drift[key] = self._drift.get(key, NOTHING_SEEN).merged_with(seen)
         if projected.written is None:
             return
         if self._drift:
@@ -213,7 +216,8 @@ class _Stage:
         errors = self._rejects.counts[number]
         if errors and self._task.tolerance == "none":
             return replace(read, covered=self._rejects.first[number].offset)
-        return replace(read, inserted=read.parsed - errors, errors=errors)
+        skipped = self._skipped[number]
+        return replace(read, inserted=read.parsed - errors - skipped, errors=errors, skipped=skipped)
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:

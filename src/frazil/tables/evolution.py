@@ -1,56 +1,83 @@
-"""How drift becomes columns: a fixed, commutative merge of the kinds of values a new key has (design section 4)."""
+"""How drift becomes columns: a fixed, commutative merge of what values of a new key looked like (design section 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
-from frazil.model import Drift, Primitive
+from frazil.model import NOTHING_SEEN, Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
+from frazil.sql import is_usable_name
 
-_SINGLE: Final = {
+NestedType = Literal["variant", "json", "struct"]
+
+_STRING: Final = Primitive("string")
+_SCALARS: Final = {
     "boolean": "boolean",
     "long": "long",
     "double": "double",
     "string": "string",
     # Beyond 64 bits only text keeps every digit.
     "huge": "string",
-    "object": "variant",
-    "array": "variant",
 }
 
 
 def merged(drifts: Iterable[Drift]) -> Drift:
     """The drift of several tasks as one; the order of tasks does not matter."""
-    together: dict[str, frozenset[str]] = {}
+    together: dict[str, Seen] = {}
     for drift in drifts:
-        for key, kinds in drift.items():
-            together[key] = together.get(key, frozenset()) | kinds
+        for key, seen in drift.items():
+            together[key] = together.get(key, NOTHING_SEEN).merged_with(seen)
     return together
 
 
-def columns_for(drift: Drift) -> dict[str, Primitive]:
-    """The columns to add, sorted by name.
+def columns_for(drift: Drift, nested: NestedType) -> dict[str, IcebergType]:
+    """The columns to add, sorted by name; ids within types are given by the catalog.
 
     Keys that differ only by case are one column, spelled as the first of them in code point order.
     """
-    spelled: dict[str, str] = {}
-    kinds: dict[str, set[str]] = {}
-    for key in sorted(drift):
-        name = spelled.setdefault(key.casefold(), key)
-        kinds.setdefault(name, set()).update(drift[key])
-    return {name: column_type(found) for name, found in sorted(kinds.items())}
+    return {name: column_type(seen, nested) for name, seen in _ignoring_case(drift).items()}
 
 
-def column_type(kinds: Iterable[str]) -> Primitive:
-    """The type that holds values of all these kinds: BIGINT < DOUBLE, other mixes of scalars STRING, nested VARIANT.
+def column_type(seen: Seen, nested: NestedType) -> IcebergType:
+    """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured.
 
     A key that only ever was null becomes STRING, which takes whatever comes later as its text.
     """
-    found = {_SINGLE[kind] for kind in kinds if kind != "null"}
-    if not found:
-        return Primitive("string")
-    if "variant" in found:
+    if seen.fields is None and seen.element is None:
+        return _scalar(seen)
+    if nested == "variant":
         return Primitive("variant")
+    if nested == "json":
+        return _STRING
+    return _structured(seen)
+
+
+def _structured(seen: Seen) -> IcebergType:
+    """A struct or a list; a mix of kinds, and an object without fields, is what only JSON text can hold."""
+    if seen.scalars - {"null"} or (seen.fields is not None and seen.element is not None):
+        return _STRING
+    if seen.element is not None:
+        return ListType(0, column_type(seen.element, "struct"), element_required=False)
+    fields = _ignoring_case(dict(seen.fields or ()))
+    if not fields or not all(map(is_usable_name, fields)):
+        return _STRING
+    return StructType(tuple(Column(0, name, column_type(found, "struct")) for name, found in fields.items()))
+
+
+def _scalar(seen: Seen) -> Primitive:
+    found = {_SCALARS[kind] for kind in seen.scalars if kind != "null"}
+    if not found:
+        return _STRING
     if found <= {"long", "double"}:
         return Primitive("double" if "double" in found else "long")
     return Primitive(found.pop() if len(found) == 1 else "string")
+
+
+def _ignoring_case(drift: Mapping[str, Seen]) -> dict[str, Seen]:
+    """What was seen of keys that are equal ignoring case, together, sorted by name."""
+    spelled: dict[str, str] = {}
+    together: dict[str, Seen] = {}
+    for key in sorted(drift):
+        name = spelled.setdefault(key.casefold(), key)
+        together[name] = together.get(name, NOTHING_SEEN).merged_with(drift[key])
+    return dict(sorted(together.items()))

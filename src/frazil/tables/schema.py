@@ -26,7 +26,15 @@ def schema_to_json(columns: Sequence[Column]) -> str:
 
 
 def _fields(fields: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
-    return tuple(Column(each["id"], each["name"], _type(each["type"]), each["required"]) for each in fields)
+    return tuple(
+        Column(each["id"], each["name"], _type(each["type"]), each["required"], _default(each.get("write-default")))
+        for each in fields
+    )
+
+
+def _default(value: Any) -> str | None:
+    """A default as JSON text: structs, lists and maps have none but the empty one, which nobody needs."""
+    return None if value is None or isinstance(value, dict | list) else orjson.dumps(value).decode()
 
 
 def _type(found: Any) -> IcebergType:

@@ -10,12 +10,13 @@ from typing import Any, Final
 import structlog
 
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNotSupported, TableReplaced
-from frazil.model import Column, Primitive, Shape, StructType, TableName
+from frazil.model import Column, Conversion, IcebergType, Shape, TableName
+from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
 from frazil.pipes.types import unsupported
-from frazil.records import metadata
 from frazil.tables.catalog import CREATED_BY, Catalog
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
+from frazil.tables.schema import schema_to_json
 
 _OLDEST_FORMAT: Final = 2
 _EXPIRY_EVERY: Final = 60.0
@@ -24,28 +25,25 @@ _EXPIRY_EVERY: Final = 60.0
 _OTHER_UUID: Final = re.compile(r"UUID does not match: current=(\S+) != refreshed=(\S+)")
 """What Iceberg says when the table of a name became another one."""
 
-_JAVA_TYPES: Final = {
-    "long": "LongType",
-    "double": "DoubleType",
-    "boolean": "BooleanType",
-    "string": "StringType",
-    "variant": "VariantType",
-}
-
 _log = structlog.get_logger(__name__)
 
 
 class Table:
     """A table of the catalog, as one connector uses it."""
 
-    def __init__(self, catalog: Catalog, name: TableName, java: Any) -> None:
+    def __init__(self, catalog: Catalog, name: TableName, java: Any, conversion: Conversion | None = None) -> None:
         self.catalog = catalog
         self.name = name
         self.java = java
+        self.conversion = conversion or Conversion()
+        """How the connector makes rows of records, which not every table can hold."""
+
         self._last_expiry = time.monotonic()
 
     @classmethod
-    def open(cls, catalog: Catalog, name: TableName, create: Mapping[str, str] | None) -> Table:
+    def open(
+        cls, catalog: Catalog, name: TableName, create: Mapping[str, str] | None, conversion: Conversion | None = None
+    ) -> Table:
         """The table of that name, created with the properties `create` if it is missing.
 
         Raises:
@@ -58,8 +56,10 @@ class Table:
             if create is None:
                 raise
             java = catalog.create(name, create)
-        table = cls(catalog, name, java)
-        table.shape()
+        table = cls(catalog, name, java, conversion)
+        told = next((column for column in table.shape().columns if is_metadata(column)), None)
+        if told and table.conversion.structured_headers and not record_metadata.keeps_structure(told):
+            _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
         return table
 
     @property
@@ -123,19 +123,21 @@ class Table:
         """Where a data file of that name goes, by the table's location provider."""
         return str(self.java.locationProvider().newDataLocation(name))
 
-    def add_columns(self, columns: Mapping[str, Primitive]) -> None:
+    def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
-        types = self.catalog.jvm.org.apache.iceberg.types.Types
+        added = [Column(0, name, kind) for name, kind in columns.items()]
+        types = self.catalog.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
         while True:
             self.refresh()
             existing = {column.name.lower() for column in self.state().columns()}
-            missing = {name: kind for name, kind in columns.items() if name.lower() not in existing}
+            missing = [name for name in columns if name.lower() not in existing]
             if not missing:
                 return
             update = self.java.updateSchema()
-            for name, kind in missing.items():
-                # With a parent of None the name is taken as it is, dots included.
-                update = update.addColumn(None, name, getattr(types, _JAVA_TYPES[kind.name]).get())
+            for field in types.columns():
+                if field.name() in missing:
+                    # With a parent of None the name is taken as it is, dots included.
+                    update = update.addColumn(None, field.name(), field.type())
             try:
                 update.commit()
             except JAVA_ERRORS as error:
@@ -167,6 +169,9 @@ class Table:
             raise TableNotSupported(str(self.name), reason, "Map the topic to an unpartitioned table.")
         folded: dict[str, str] = {}
         for column in columns:
+            if not column.name or "\0" in column.name:
+                reason = f"its column {column.name!r} has no name that SQL can write"
+                raise TableNotSupported(str(self.name), reason, "Rename it.")
             other = folded.setdefault(column.name.lower(), column.name)
             if other != column.name:
                 reason = f"its columns {other} and {column.name} differ only by case"
@@ -178,11 +183,5 @@ class Table:
                 raise TableNotSupported(str(self.name), reason, "Drop the column or change its type.")
 
     def _refuse_metadata(self, column: Column) -> None:
-        known = {field.name: field.type for field in metadata.column_type().fields}
-        fields = column.type.fields if isinstance(column.type, StructType) else ()
-        wrong = [field.name for field in fields if type(known.get(field.name)) is not type(field.type)]
-        if not fields or wrong:
-            reason = f"its column {column.name} is {column.type}, with {', '.join(wrong) or 'no field'} unknown"
-            raise TableNotSupported(
-                str(self.name), reason, f"Make it a struct of fields among {', '.join(known)}, or drop the column."
-            )
+        if found := record_metadata.unsupported(column, self.conversion):
+            raise TableNotSupported(str(self.name), f"its column {column.name}: {found}", record_metadata.REMEDY)
