@@ -64,7 +64,9 @@ class Opener:
             TableNotCreated: there is none, and none is to be created.
         """
         try:
-            table = Table.open(self._catalog, name, None if self._settings.autocreate == "none" else {})
+            table = Table.open(
+                self._catalog, name, None if self._settings.autocreate == "none" else {}, self._settings.conversion
+            )
         except TableMissing as error:
             raise TableNotCreated(str(name), [each.topic for each in topics]) from error
         while True:
