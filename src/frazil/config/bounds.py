@@ -34,7 +34,7 @@ class Bound:
 
 
 def _words(*words: str) -> Bound:
-    return Bound(" or ".join(words), values.choice({word: word for word in words}))
+    return Bound(values.listed(words), values.choice({word: word for word in words}))
 
 
 def _number(at_least: int, at_most: int | None = None) -> Bound:
@@ -67,7 +67,6 @@ OF_KEYS: Mapping[str, Bound] = {
     "enable.task.fail.on.authorization.errors": _FLAG,
     "errors.deadletterqueue.context.headers.enable": _FLAG,
     "errors.deadletterqueue.topic.replication.factor": _number(-1),
-    "errors.log.include.messages": _FLAG,
     "errors.retry.delay.max.ms": _number(0),
     "errors.retry.timeout": _number(-1),
     "jmx": _FLAG,

@@ -79,7 +79,6 @@ NO_EFFECT: Mapping[str, str] = {
     "enable.task.fail.on.authorization.errors": "no Snowflake session takes part that could expire",
     "errors.deadletterqueue.context.headers.enable": _DEAD_LETTER,
     "errors.deadletterqueue.topic.replication.factor": _DEAD_LETTER,
-    "errors.log.include.messages": "the log shows the start of a rejected value, the reject file all of it",
     "errors.retry.delay.max.ms": "frazil paces its own retries",
     "errors.retry.timeout": "converting a record again gives the same result, so it is not retried",
     "jmx": "there are no JMX beans; `frazil channels` shows counters and lag",
@@ -135,8 +134,8 @@ NOT_YET: Mapping[str, NotYet] = {
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
     ),
     "snowflake.streaming.classic.offset.migration": NotYet(
-        "taking over the offsets of Snowflake's channels is",
-        ("skip",),
+        "insisting on the offsets of Snowflake's channels is",
+        ("skip", "best_effort"),
         "Write skip, or remove the key; the consumer group's offsets are where reading starts.",
     ),
     "snowflake.test.rebalancing": NotYet("a hook for the connector's own tests is", ("false",)),

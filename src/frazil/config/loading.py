@@ -32,10 +32,11 @@ def load(
     declared = _read("worker", worker)
     laid = layers.lay(_read("connector", connector), declared, _read("overrides", overrides))
     resolved = providers.resolve(laid.given, declared, known.is_optional)
-    settings, problems = _settings(layers.written(resolved.values))
+    given = layers.written(resolved.values)
+    settings, problems = _settings(given)
     if resolved.keys and problems:
-        _, masked = _settings({**resolved.values, **dict.fromkeys(resolved.keys, MASK)})
-        problems = providers.without_values(problems, masked, resolved)
+        _, masked = _settings({key: MASK if key in resolved.keys else value for key, value in given.items()})
+        problems = providers.without_values(problems, masked, {key: given.get(key, "") for key in resolved.keys})
     problems = resolved.problems + [problem for problem in problems if problem.key not in resolved.failed]
     if settings is None or problems:
         raise InvalidConfiguration(_subject(connector), sorted(problems, key=lambda problem: problem.key))

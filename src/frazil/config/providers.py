@@ -93,25 +93,30 @@ def resolve(given: Mapping[str, str], worker: Mapping[str, str], optional: Calla
     return Resolved(texts, frozenset(came), frozenset(failed), list(problems))
 
 
-def without_values(problems: list[Problem], masked: list[Problem], resolved: Resolved) -> list[Problem]:
+def without_values(problems: list[Problem], masked: list[Problem], secret: Mapping[str, str]) -> list[Problem]:
     """`problems` as they may be shown: none quotes what came from a provider.
 
     Args:
-        problems: what is wrong with the values.
-        masked: what would be wrong if each value that came from a provider were the mask. A text that is the same
-            there, but for the value, tells nothing about it.
-        resolved: the values.
+        problems: what is wrong with a configuration.
+        masked: what would be wrong with it if each value that came from a provider were the mask. A text that is the
+            same there, but for the value, tells nothing about it.
+        secret: the values that came from providers, by their keys.
     """
-    return [problem if problem.key not in resolved.keys else _hidden(problem, masked, resolved) for problem in problems]
+    return [problem if problem in masked else _hidden(problem, masked, secret) for problem in problems]
 
 
-def _hidden(problem: Problem, masked: list[Problem], resolved: Resolved) -> Problem:
-    text = problem.text.replace(repr(resolved.values[problem.key]), repr(MASK))
-    if Problem(problem.key, text) in masked:
+def _hidden(problem: Problem, masked: list[Problem], secret: Mapping[str, str]) -> Problem:
+    if problem.key not in secret:
+        text = problem.text
+        for value in secret.values():
+            text = text.replace(value, MASK) if value else text
         return Problem(problem.key, text)
+    masked_value = Problem(problem.key, problem.text.replace(repr(secret[problem.key]), repr(MASK)))
+    if masked_value in masked:
+        return masked_value
     return Problem(
         problem.key,
-        "cannot take the value that came from its config provider, which is not shown. docs/configuration.md says what "
+        "cannot take the value that came from a config provider, which is not shown. docs/configuration.md says what "
         "the key takes; correct the value where it stands.",
     )
 
@@ -154,7 +159,7 @@ class _Providers:
         if provider == ENVIRONMENT:
             return Environment(self._pattern(name)).value
         what = f"{provider!r} is not built in" if provider else "is missing in the worker file"
-        raise _Misdeclared(class_key, f"{what}. Write one of {', '.join(CLASSES)}.")
+        raise _Misdeclared(class_key, f"{what}. Write {values.listed(CLASSES)}.")
 
     def _allowed(self, name: str) -> Allowed:
         key = f"{NAMES}.{name}.param.{_PATHS}"

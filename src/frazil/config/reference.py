@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from frazil.config import consumer, known
+from frazil.config import bounds, consumer, known, providers
 from frazil.config.settings import ConnectorSettings, keys_of
 from frazil.config.topic2table import Topic2Table
 
@@ -25,6 +25,8 @@ properties, or JSON as `{"name": …, "config": {…}}` or one flat object. `--s
 which goes over the worker file. From a worker file only `bootstrap.servers`, the converters, `consumer.*`, `frazil.*`
 and `spark.*` are used; a connector that names a converter inherits none of the worker's settings for it.
 
+Words such as `true`, `ignore` or `CLIENT_SIDE` may be written in any case; names of Java classes may not.
+
 All problems of a configuration are reported at once, and nothing in it is ignored in silence. Values of secrets are
 never shown.
 
@@ -36,6 +38,33 @@ topics=orders
 value.converter=org.apache.kafka.connect.json.JsonConverter
 value.converter.schemas.enable=false
 ```
+"""
+
+_PROVIDERS = f"""\
+## Values that stand elsewhere
+
+A value may hold `${{provider:path:key}}`, alone or within a longer text, as Kafka Connect's config providers read it.
+The worker file declares the providers; a connector file or `--set` cannot.
+
+```properties
+config.providers=file,directory,env
+config.providers.file.class={providers.FILE}
+config.providers.file.param.allowed.paths=/etc/kafka,/run/secrets
+config.providers.directory.class={providers.DIRECTORY}
+config.providers.directory.param.allowed.paths=/run/secrets
+config.providers.env.class={providers.ENVIRONMENT}
+config.providers.env.param.allowlist.pattern=KAFKA_.*
+```
+
+| in a value | stands for |
+| --- | --- |
+| `${{file:/etc/kafka/secrets.properties:password}}` | the key `password` of a properties file |
+| `${{directory:/run/secrets:password}}` | all that the file `/run/secrets/password` holds |
+| `${{env:KAFKA_PASSWORD}}` | an environment variable; without a pattern, any |
+
+Files are read from the directories in `allowed.paths` only, and a provider of files without that list is refused. Links
+and `..` do not lead out of them. What a provider yields is a secret, whatever key it is for: it is in no message.
+Keys that are not needed or have no effect are looked up only if their provider is declared.
 """
 
 
@@ -55,18 +84,24 @@ def page() -> str:
             *_table(("consumer key", "becomes"), ((f"`{java}`", f"`{own}`") for java, own in consumer.RENAMED.items())),
             *_section("Consumer keys that cannot be used", "Each is refused with what to write instead."),
             *_table(("consumer key", "why, and what to write"), _reasons(consumer.REFUSED)),
-            *_section("Accepted, without effect on what lands", "`frazil run` lists the ones it was given."),
+            *_section(
+                "Accepted, without effect on what lands",
+                "`frazil run` lists the ones it was given. A value that a key does not take is a problem all the same.",
+            ),
             *_table(
-                ("key", "why"),
+                ("key", "takes", "why"),
                 [
-                    *_reasons(known.NO_EFFECT),
-                    *_reasons(known.NO_EFFECT_PREFIXES, "{}*"),
-                    *_reasons(consumer.NO_EFFECT, "consumer.{}"),
+                    *_without_effect(known.NO_EFFECT),
+                    *_without_effect(known.NO_EFFECT_PREFIXES, "{}*"),
+                    *_without_effect(consumer.NO_EFFECT, "consumer.{}"),
                 ],
             ),
-            *_section("Accepted, not needed", "Keys of a Snowflake account, which takes no part."),
-            *(f"- `{key}`" for key in known.NOT_NEEDED),
-            "",
+            *_section(
+                "Accepted, not needed",
+                "Keys of a Snowflake account, which takes no part. None has to be given.",
+            ),
+            *_table(("key", "takes"), ((f"`{key}`", _takes(key)) for key in known.NOT_NEEDED)),
+            _PROVIDERS,
         ]
     )
 
@@ -81,7 +116,7 @@ def _settings() -> Iterator[tuple[str, str, str]]:
 def _default(field: FieldInfo) -> str:
     extra = field.json_schema_extra
     if isinstance(extra, dict) and "default" in extra:
-        return f"`{extra['default']}`"
+        return str(extra["default"])
     if field.is_required():
         return "must be given"
     return _written(field.default) if field.default_factory is None else ""
@@ -90,7 +125,7 @@ def _default(field: FieldInfo) -> str:
 def _written(value: object) -> str:
     if value in (None, (), Topic2Table()):
         return ""
-    return f"`{str(value).lower()}`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _not_yet() -> Iterator[tuple[str, str, str]]:
@@ -102,6 +137,16 @@ def _not_yet() -> Iterator[tuple[str, str, str]]:
 def _reasons(reasons: Mapping[str, str], form: str = "{}") -> Iterator[tuple[str, str]]:
     for key, reason in sorted(reasons.items()):
         yield f"`{form.format(key)}`", reason
+
+
+def _without_effect(reasons: Mapping[str, str], form: str = "{}") -> Iterator[tuple[str, str, str]]:
+    for key, reason in sorted(reasons.items()):
+        yield f"`{form.format(key)}`", _takes(form.format(key)), reason
+
+
+def _takes(key: str) -> str:
+    bound = bounds.of(key)
+    return bound.takes if bound else "any text"
 
 
 def _section(title: str, text: str) -> Iterator[str]:

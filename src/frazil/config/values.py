@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -74,12 +74,22 @@ def time_zone(text: str) -> str:
     return text
 
 
+def listed(words: Iterable[str]) -> str:
+    """`words` as a choice in a sentence.
+
+    >>> listed(["none", "all"]), listed("abc")
+    ('none or all', 'a, b or c')
+    """
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def choice(names: Mapping[str, str]) -> Callable[[str], str]:
     """What `names`, all in lower case, has for the text in any case."""
 
     def parse(text: str) -> str:
         if text.lower() not in names:
-            raise ValueError(f"{text!r} is not possible; write {' or '.join(names)}")
+            raise ValueError(f"{text!r} is not possible; write {listed(names)}")
         return names[text.lower()]
 
     return parse
@@ -90,7 +100,7 @@ def one_of(names: Mapping[str, str]) -> BeforeValidator:
 
     def parse(text: str) -> str:
         if text not in names:
-            raise ValueError(f"{text!r} is not built yet; write {' or '.join(names)}")
+            raise ValueError(f"{text!r} is not built yet; write {listed(names)}")
         return names[text]
 
     return by(parse)
