@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frazil.config import load
 from frazil.config.table_options import TableOptions
+from frazil.errors import InvalidConfiguration
+
+KEY = "snowflake.iceberg.create.table.options"
+LEAST = {
+    "name": "orders-sink",
+    "connector.class": "frazil.KafkaConnector",
+    "bootstrap.servers": "localhost:9092",
+    "topics": "orders",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
 
 
 def test_options_become_properties_of_iceberg() -> None:
@@ -67,6 +79,21 @@ def test_what_cannot_be_honoured_is_refused_by_name(text: str, problem: str) -> 
 def test_all_options_that_cannot_be_honoured_are_listed_at_once() -> None:
     with pytest.raises(ValueError, match=r"ICEBERG_VERSION = 9.*CLUSTERS is none"):
         TableOptions.read("ICEBERG_VERSION = 9 CLUSTERS = 2")
+
+
+def test_a_connector_lists_the_options_that_have_no_effect_for_it() -> None:
+    settings = load({**LEAST, KEY: "BASE_LOCATION = 'a' COMMENT = 'b'"})
+
+    assert settings.table_options.properties == {"comment": "b"}
+    assert [key for key, _ in settings.no_effect] == [f"{KEY}: BASE_LOCATION"]
+
+
+def test_version_2_needs_another_type_for_objects_and_arrays_than_variant() -> None:
+    with pytest.raises(InvalidConfiguration, match=r"write frazil\.nested\.type=json or struct beside it"):
+        load({**LEAST, KEY: "ICEBERG_VERSION = 2"})
+
+    settings = load({**LEAST, KEY: "ICEBERG_VERSION = 2", "frazil.nested.type": "struct"})
+    assert settings.table_options.format_version == 2
 
 
 @given(st.text())

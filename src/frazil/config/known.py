@@ -127,9 +127,6 @@ NOT_YET: Mapping[str, NotYet] = {
         "landing whole records in one RECORD_CONTENT column is", ("true",), "Write true."
     ),
     "snowflake.feature.structured.record.metadata.enabled": NotYet("RECORD_METADATA as one JSON text is", ("true",)),
-    "snowflake.iceberg.create.table.options": NotYet(
-        "table options are", instead="Remove the key, or create the table with these options before the start."
-    ),
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
     ),

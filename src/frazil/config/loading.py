@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from frazil.config import known, layers, properties, providers, triage
 from frazil.config.secrets import MASK, shown
-from frazil.config.settings import ConnectorSettings, keys_of, known_keys
+from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings, keys_of, known_keys
 from frazil.errors import InvalidConfiguration, Problem
 
 Source = Mapping[str, Any] | Path | str
@@ -40,7 +40,8 @@ def load(
     problems = resolved.problems + [problem for problem in problems if problem.key not in resolved.failed]
     if settings is None or problems:
         raise InvalidConfiguration(_subject(connector), sorted(problems, key=lambda problem: problem.key))
-    no_effect = (*laid.no_effect, *settings.no_effect, *settings.pace.without_effect())
+    options = ((f"{TABLE_OPTIONS}: {name}", reason) for name, reason in settings.table_options.no_effect)
+    no_effect = (*laid.no_effect, *settings.no_effect, *settings.pace.without_effect(), *options)
     return settings.model_copy(update={"no_effect": tuple(sorted(no_effect)), "from_providers": resolved.keys})
 
 

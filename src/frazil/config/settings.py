@@ -22,10 +22,13 @@ from frazil.config.pace import (
     read_overrides,
 )
 from frazil.config.secrets import MASK
+from frazil.config.table_options import TableOptions
 from frazil.config.topic2table import Topic2Table
 from frazil.model import Buffer, Conversion, HeaderConverter, KeyConverter, MetadataPart
 
 MEBIBYTE = 1 << 20
+
+TABLE_OPTIONS = "snowflake.iceberg.create.table.options"
 
 AUTOCREATE: Mapping[str, str] = {"snowflake": "iceberg", "iceberg": "iceberg", "none": "none"}
 
@@ -38,6 +41,18 @@ def _topic2table(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, str):
         return value
     return Topic2Table.read(value, regex=info.data.get("topic2table_regex", False))
+
+
+def _table_options(value: object, info: ValidationInfo) -> object:
+    if not isinstance(value, str):
+        return value
+    options = TableOptions.read(value)
+    if options.format_version == 2 and info.data.get("nested_type") == "variant":
+        raise ValueError(
+            f"{value!r} asks for Iceberg's version 2, which has no VARIANT for objects and arrays; write "
+            "frazil.nested.type=json or struct beside it, or ICEBERG_VERSION = 3"
+        )
+    return options
 
 
 class ConnectorSettings(BaseModel):
@@ -181,6 +196,12 @@ class ConnectorSettings(BaseModel):
         validation_alias=Keys("frazil.nested.type"), default="variant"
     )
     """What columns for objects and arrays are created as: VARIANT, JSON text, or structs and lists."""
+
+    table_options: Annotated[TableOptions, BeforeValidator(_table_options)] = Field(
+        validation_alias=Keys(TABLE_OPTIONS), default=TableOptions(), json_schema_extra={"default": ""}
+    )
+    """Options of created tables, as `KEY = value` separated by blanks or commas: `ICEBERG_VERSION`, `TARGET_FILE_SIZE`,
+    `COMMENT` and others of Snowflake's CREATE ICEBERG TABLE (docs/how-to/name-tables.md)."""
 
     errors_tolerance: Annotated[Literal["none", "all"], values.ANY_CASE] = Field(
         validation_alias=Keys("errors.tolerance"), default="none"

@@ -63,10 +63,9 @@ class Opener:
         Raises:
             TableNotCreated: there is none, and none is to be created.
         """
+        create = None if self._settings.autocreate == "none" else self._settings.table_options.properties
         try:
-            table = Table.open(
-                self._catalog, name, None if self._settings.autocreate == "none" else {}, self._settings.conversion
-            )
+            table = Table.open(self._catalog, name, create, self._settings.conversion)
         except TableMissing as error:
             raise TableNotCreated(str(name), [each.topic for each in topics]) from error
         while True:
