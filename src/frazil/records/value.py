@@ -9,6 +9,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import orjson
 
+_DIGITS: Final = 19
+"""Digits of the longest 64-bit integers."""
+
 
 class Value(NamedTuple):
     """A key or header value, by its converter."""
@@ -33,13 +36,10 @@ def from_json(text: str) -> Value:
         ValueError: it is none, or nested too deep.
     """
     try:
-        parsed = _READER.decode(text)
-        if "\\u" in text:
-            json.dumps(parsed, ensure_ascii=False).encode()  # half a surrogate pair is no character
+        parsed, survives = _parse(text)
         if parsed is None or isinstance(parsed, str):
             return Value(parsed)
-        compact = msgspec.json.format(text, indent=-1).strip()
-        return Value(compact, is_json=_survives(compact))
+        return Value(msgspec.json.format(text, indent=-1).strip(), survives)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
 
@@ -47,33 +47,37 @@ def from_json(text: str) -> Value:
 def survives_in_variant(number: str) -> bool:
     """Whether a JSON number keeps its value in a VARIANT, where whole numbers are BIGINT and others DOUBLE."""
     if number.lstrip("-").isdigit():
-        return -(2**63) <= Decimal(number) < 2**63
+        return len(number) < _DIGITS or -(2**63) <= Decimal(number) < 2**63
     try:
         return Decimal(number) == Decimal(repr(float(number)))
     except InvalidOperation:  # an exponent without end
         return False
 
 
-def _survives(document: str) -> bool:
+def _parse(text: str) -> tuple[Any, bool]:
+    """The document, without the values of its numbers and what is in its objects; and whether a VARIANT keeps it."""
+    if "\\u" in text:
+        json.dumps(json.loads(text), ensure_ascii=False).encode()  # half a surrogate pair is no character
     try:
-        _CHECKER.decode(document)
+        return _EXACT.decode(text), True
     except _Changed:
-        return False
-    return True
+        return _ANY.decode(text), False
 
 
 class _Changed(Exception):
     """A VARIANT would not keep this."""
 
 
-def _check_number(text: str) -> None:
+def _exact_number(text: str) -> int:
     if not survives_in_variant(text):
         raise _Changed
+    return 0
 
 
-def _check_members(members: list[tuple[str, Any]]) -> None:
+def _exact_object(members: list[tuple[str, Any]]) -> tuple[()]:
     if len({key for key, _ in members}) < len(members):
         raise _Changed
+    return ()
 
 
 def _any_number(_: str) -> int:
@@ -81,8 +85,10 @@ def _any_number(_: str) -> int:
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number of JSON's")
+    raise ValueError(f"JSON has no {text}")
 
 
-_READER: Final = json.JSONDecoder(parse_float=_any_number, parse_int=_any_number, parse_constant=_no_number)
-_CHECKER: Final = json.JSONDecoder(object_pairs_hook=_check_members, parse_float=_check_number, parse_int=_check_number)
+_EXACT: Final = json.JSONDecoder(
+    object_pairs_hook=_exact_object, parse_float=_exact_number, parse_int=_exact_number, parse_constant=_no_number
+)
+_ANY: Final = json.JSONDecoder(parse_float=_any_number, parse_int=_any_number, parse_constant=_no_number)
