@@ -41,7 +41,7 @@ def load(
     if settings is None or problems:
         raise InvalidConfiguration(_subject(connector), sorted(problems, key=lambda problem: problem.key))
     options = ((f"{TABLE_OPTIONS}: {name}", reason) for name, reason in settings.table_options.no_effect)
-    no_effect = (*laid.no_effect, *settings.no_effect, *settings.pace.without_effect(), *options)
+    no_effect = (*laid.no_effect, *settings.no_effect, *settings.void_keys(), *options)
     return settings.model_copy(update={"no_effect": tuple(sorted(no_effect)), "from_providers": resolved.keys})
 
 

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import AliasChoices as Keys
+from pydantic import Field
 
 from frazil.config import values
+from frazil.config.section import Flag, Section
 from frazil.model import Buffer
 
 FLUSH_TIME = "buffer.flush.time"
@@ -25,63 +29,6 @@ DEFAULT_BUFFER = Buffer(seconds=10, records=10_000, bytes=20_000_000)
 """What the keys of the buffer are where only another one of them is given."""
 
 _LAG = re.compile(r"([0-9]{1,9})(?:\s+(second|minute)s?)?", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """What the keys say; None where they say nothing."""
-
-    interval_ms: int | None = None
-    lag_seconds: int | None = None
-    overrides: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Settings of the Snowflake client, keys in lower case."""
-
-    seconds: int | None = None
-    records: int | None = None
-    bytes: int | None = None
-    single: bool = False
-    """Whether the only buffer is the client's own, so that time and count do not count."""
-
-    @property
-    def commit_interval_ms(self) -> int:
-        """Milliseconds from the start of one cycle to the start of the next."""
-        if self.interval_ms is not None:
-            return self.interval_ms
-        lag = self.lag_seconds or lag_in(self.overrides)
-        return DEFAULT_INTERVAL_MS if lag is None else lag * 1000
-
-    @property
-    def buffer(self) -> Buffer | None:
-        """When a partition is due; None: at once."""
-        if self.interval_ms is not None:
-            return None
-        if self.single:
-            return None if self.bytes is None else Buffer(bytes=self.bytes)
-        if self.seconds is None and self.records is None and self.bytes is None:
-            return None
-        return Buffer(
-            seconds=self.seconds or DEFAULT_BUFFER.seconds,
-            records=self.records or DEFAULT_BUFFER.records,
-            bytes=self.bytes or DEFAULT_BUFFER.bytes,
-        )
-
-    def without_effect(self) -> Iterator[tuple[str, str]]:
-        """The given keys that another one makes void, with the reason."""
-        buffered = {FLUSH_TIME: self.seconds, COUNT_RECORDS: self.records, SIZE_BYTES: self.bytes}
-        given = [key for key, value in buffered.items() if value is not None]
-        if self.interval_ms is not None:
-            void = [
-                *given,
-                *([CLIENT_LAG] if self.lag_seconds else []),
-                *([CLIENT_OVERRIDES] if self.overrides else []),
-            ]
-            yield from ((key, "frazil.commit.interval.ms is given, and goes over it") for key in void)
-            return
-        if self.single:
-            reason = "snowflake.streaming.enable.single.buffer leaves the connector's own buffer out"
-            yield from ((key, reason) for key in given if key != SIZE_BYTES)
-        if self.overrides and (self.lag_seconds or LAG_IN_OVERRIDES not in self.overrides):
-            yield CLIENT_OVERRIDES, f"only {LAG_IN_OVERRIDES} counts of it, where {CLIENT_LAG} is not given"
 
 
 def read_overrides(text: str) -> dict[str, str]:
@@ -112,3 +59,93 @@ def lag_in(overrides: Mapping[str, str]) -> int | None:
             "such as 30 seconds or 2 minutes"
         )
     return seconds
+
+
+class PaceSettings(Section):
+    """The settings of when records are due; None where the configuration says nothing."""
+
+    own_commit_interval_ms: Annotated[int | None, values.by(values.integer(at_least=0))] = Field(
+        validation_alias=Keys("frazil.commit.interval.ms"),
+        default=None,
+        json_schema_extra={"default": "`snowflake.streaming.max.client.lag`, else `1000`"},
+    )
+    """Milliseconds from the start of one cycle to the start of the next; 0 runs them back to back. Where it is given,
+    `buffer.*` and `snowflake.streaming.max.client.lag` do not count."""
+
+    max_client_lag_seconds: Annotated[
+        int | None, values.by(values.integer(at_least=1, at_most=LONGEST_LAG_SECONDS))
+    ] = Field(validation_alias=Keys(CLIENT_LAG), default=None)
+    """Seconds from the start of one cycle to the start of the next, 1 to 600."""
+
+    client_overrides: Annotated[Mapping[str, str], values.by(read_overrides)] = Field(
+        validation_alias=Keys(CLIENT_OVERRIDES), default_factory=dict, repr=False
+    )
+    """Settings of the Snowflake client, as `key:value` pairs separated by commas. Only `max_client_lag` has an effect,
+    where `snowflake.streaming.max.client.lag` is not given: seconds, or `30 seconds`, `2 minutes`."""
+
+    buffer_seconds: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys(FLUSH_TIME),
+        default=None,
+        json_schema_extra={"default": "`10` beside another of the three"},
+    )
+    """Seconds after which a partition's records are committed, at least 1. With this key, `buffer.count.records` or
+    `buffer.size.bytes`, a partition waits until the first of the three bounds is reached; without, nothing waits."""
+
+    buffer_records: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys(COUNT_RECORDS),
+        default=None,
+        json_schema_extra={"default": "`10000` beside another of the three"},
+    )
+    """Records after which a partition's records are committed, at least 1."""
+
+    buffer_bytes: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys(SIZE_BYTES),
+        default=None,
+        json_schema_extra={"default": "`20000000` beside another of the three"},
+    )
+    """Bytes after which a partition's records are committed, at least 1."""
+
+    single_buffer: Flag = Field(validation_alias=Keys("snowflake.streaming.enable.single.buffer"), default=False)
+    """Whether the connector's buffer is left out: `buffer.flush.time` and `buffer.count.records` do not count."""
+
+    @property
+    def commit_interval_ms(self) -> int:
+        """Milliseconds from the start of one cycle to the start of the next."""
+        if self.own_commit_interval_ms is not None:
+            return self.own_commit_interval_ms
+        lag = self.max_client_lag_seconds or lag_in(self.client_overrides)
+        return DEFAULT_INTERVAL_MS if lag is None else lag * 1000
+
+    @property
+    def buffer(self) -> Buffer | None:
+        """When a partition is due; None: at once."""
+        if self.own_commit_interval_ms is not None:
+            return None
+        if self.single_buffer:
+            return None if self.buffer_bytes is None else Buffer(bytes=self.buffer_bytes)
+        if self.buffer_seconds is None and self.buffer_records is None and self.buffer_bytes is None:
+            return None
+        return Buffer(
+            seconds=self.buffer_seconds or DEFAULT_BUFFER.seconds,
+            records=self.buffer_records or DEFAULT_BUFFER.records,
+            bytes=self.buffer_bytes or DEFAULT_BUFFER.bytes,
+        )
+
+    def void_keys(self) -> Iterator[tuple[str, str]]:
+        """The given keys that another one makes void, with the reason."""
+        given = {
+            FLUSH_TIME: self.buffer_seconds,
+            COUNT_RECORDS: self.buffer_records,
+            SIZE_BYTES: self.buffer_bytes,
+            CLIENT_LAG: self.max_client_lag_seconds,
+            CLIENT_OVERRIDES: self.client_overrides or None,
+        }
+        if self.own_commit_interval_ms is not None:
+            reason = "frazil.commit.interval.ms is given, and goes over it"
+            yield from ((key, reason) for key, value in given.items() if value is not None)
+            return
+        if self.single_buffer:
+            reason = "snowflake.streaming.enable.single.buffer leaves the connector's own buffer out"
+            yield from ((key, reason) for key in (FLUSH_TIME, COUNT_RECORDS) if given[key] is not None)
+        if self.client_overrides and (self.max_client_lag_seconds or LAG_IN_OVERRIDES not in self.client_overrides):
+            yield CLIENT_OVERRIDES, f"only {LAG_IN_OVERRIDES} counts of it, where {CLIENT_LAG} is not given"

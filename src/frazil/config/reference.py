@@ -12,9 +12,16 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from frazil.config import bounds, consumer, known, providers
+from frazil.config.pace import PaceSettings
+from frazil.config.rows import RowSettings
 from frazil.config.settings import ConnectorSettings, keys_of
 from frazil.config.topic2table import Topic2Table
 
+_OWN = [
+    name
+    for name in ConnectorSettings.model_fields
+    if name not in RowSettings.model_fields and name not in PaceSettings.model_fields
+]
 _INTRODUCTION = """\
 # Configuration
 
@@ -74,7 +81,9 @@ def page() -> str:
         [
             _INTRODUCTION,
             *_section("Settings", "Where a row has several keys, the first one given wins."),
-            *_table(("key", "default", "meaning"), _settings()),
+            *_settings("What is read, and where it lands", _OWN),
+            *_settings("How records become rows", RowSettings.model_fields),
+            *_settings("When rows are committed", PaceSettings.model_fields),
             *_section(
                 "Keys of which only some values can be run",
                 "Other values change what lands, or when, and are not built yet: frazil refuses to start and says so.",
@@ -106,11 +115,15 @@ def page() -> str:
     )
 
 
-def _settings() -> Iterator[tuple[str, str, str]]:
-    for name, field in ConnectorSettings.model_fields.items():
-        if keys := keys_of(name):
-            meaning = " ".join((field.description or "").split())
-            yield "<br>".join(f"`{key}`" for key in keys), _default(field), meaning
+def _settings(title: str, fields: Iterable[str]) -> Iterator[str]:
+    yield from (f"### {title}", "")
+    yield from _table(("key", "default", "meaning"), (_setting(name) for name in fields if keys_of(name)))
+
+
+def _setting(name: str) -> tuple[str, str, str]:
+    field = ConnectorSettings.model_fields[name]
+    meaning = " ".join((field.description or "").split())
+    return "<br>".join(f"`{key}`" for key in keys_of(name)), _default(field), meaning
 
 
 def _default(field: FieldInfo) -> str:

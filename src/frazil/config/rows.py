@@ -1,0 +1,109 @@
+"""How records become rows: which converters read them, what of their metadata is kept, what fits a column."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices as Keys
+from pydantic import Field
+
+from frazil.config import converters, values
+from frazil.config.section import Flag, Section
+from frazil.model import Conversion, HeaderConverter, KeyConverter, MetadataPart
+
+
+class RowSettings(Section):
+    """The settings of how records become rows."""
+
+    key_converter: Annotated[KeyConverter, values.one_of(converters.KEY_CONVERTERS)] = Field(
+        validation_alias=Keys("key.converter"),
+        default="string",
+        json_schema_extra={"default": f"`{converters.STRING}`"},
+    )
+    """How record keys are read: StringConverter, ByteArrayConverter or JsonConverter, by full class name. The JSON one
+    needs `key.converter.schemas.enable=false` beside it."""
+
+    value_converter: Annotated[Literal["json"], values.one_of(converters.VALUE_CONVERTERS)] = Field(
+        validation_alias=Keys("value.converter"), examples=[converters.JSON]
+    )
+    """How record values are read: `org.apache.kafka.connect.json.JsonConverter`. It needs
+    `value.converter.schemas.enable=false` beside it, as Kafka Connect's default is true."""
+
+    header_converter: Annotated[HeaderConverter, values.one_of(converters.HEADER_CONVERTERS)] = Field(
+        validation_alias=Keys("header.converter"),
+        default="simple",
+        json_schema_extra={"default": f"`{converters.SIMPLE}`"},
+    )
+    """How the values of record headers are read, by full class name; Kafka Connect's default guesses their types."""
+
+    structured_headers: Flag = Field(validation_alias=Keys("snowflake.feature.structured.headers"), default=False)
+    """Whether header values keep their JSON types, in a RECORD_METADATA column of type VARIANT or JSON text; otherwise
+    they are texts."""
+
+    metadata_all: Flag = Field(validation_alias=Keys("snowflake.metadata.all"), default=True)
+    """Whether RECORD_METADATA is written at all."""
+
+    metadata_create_time: Flag = Field(validation_alias=Keys("snowflake.metadata.createtime"), default=True)
+    """Whether RECORD_METADATA tells CreateTime or LogAppendTime."""
+
+    metadata_topic: Flag = Field(validation_alias=Keys("snowflake.metadata.topic"), default=True)
+    """Whether RECORD_METADATA tells the topic."""
+
+    metadata_offset_and_partition: Flag = Field(
+        validation_alias=Keys("snowflake.metadata.offset.and.partition"), default=True
+    )
+    """Whether RECORD_METADATA tells the offset and the partition."""
+
+    metadata_push_time: Flag = Field(
+        validation_alias=Keys("snowflake.streaming.metadata.connectorPushTime"), default=True
+    )
+    """Whether RECORD_METADATA tells SnowflakeConnectorPushTime, when the record was converted."""
+
+    on_null_values: Annotated[Literal["default", "ignore"], values.ANY_CASE] = Field(
+        validation_alias=Keys("behavior.on.null.values"), default="default"
+    )
+    """What a tombstone, a record without a value, becomes: a row of metadata only (`default`), or no row (`ignore`)."""
+
+    time_zone: Annotated[str, values.by(values.time_zone)] = Field(
+        validation_alias=Keys("frazil.time.zone"), default="UTC"
+    )
+    """The time zone of texts that name none and go to a column of type timestamptz; Snowflake takes
+    `America/Los_Angeles`."""
+
+    validation: Annotated[Literal["client_side", "server_side"], values.ANY_CASE] = Field(
+        validation_alias=Keys("snowflake.validation"), default="server_side"
+    )
+    """Whose rules hold for values: with `client_side`, `frazil.numbers` is `round` unless it is given."""
+
+    numbers: Annotated[Literal["reject", "round"], values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.numbers"),
+        default_factory=lambda given: "round" if given["validation"] == "client_side" else "reject",
+        json_schema_extra={"default": "`reject`; `round` with `snowflake.validation=client_side`"},
+    )
+    """What becomes of digits a column has no room for, such as a fraction for a whole-number column: the record is
+    rejected, or the number rounded half up."""
+
+    nested_type: Annotated[Literal["variant", "json", "struct"], values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.nested.type"), default="variant"
+    )
+    """What columns for objects and arrays are created as: VARIANT, JSON text, or structs and lists."""
+
+    @property
+    def conversion(self) -> Conversion:
+        """How records become rows."""
+        parts: dict[MetadataPart, bool] = {
+            "topic": self.metadata_topic,
+            "offset_and_partition": self.metadata_offset_and_partition,
+            "create_time": self.metadata_create_time,
+            "push_time": self.metadata_push_time,
+        }
+        return Conversion(
+            key_converter=self.key_converter,
+            header_converter=self.header_converter,
+            structured_headers=self.structured_headers,
+            metadata=frozenset(part for part, written in parts.items() if written) if self.metadata_all else None,
+            tombstones=self.on_null_values,
+            time_zone=self.time_zone,
+            numbers=self.numbers,
+            nested_type=self.nested_type,
+        )
