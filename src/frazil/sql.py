@@ -52,9 +52,6 @@ class Wildcard(Enum):
     MEMBERS = ".*"
     """All values of an object."""
 
-    BELOW = "..*"
-    """Whatever is below, at any depth."""
-
 
 def wildcard_path(steps: Iterable[str | Wildcard]) -> str:
     """A JSON path below the given keys, as text.

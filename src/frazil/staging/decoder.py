@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.staging.numbers import survives_in_variant
 from frazil.staging.times import TimeType, is_plain
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -139,10 +140,14 @@ def struct(name: str, fields: list[Any], renamed: Mapping[str, str]) -> Any:
 
 def field(place: str, kind: Any, *, required: bool, present: bool) -> tuple[Any, ...]:
     """A field of a struct: `required` when null is refused, `present` when the key must be there."""
-    kind = kind if required or kind is Raw else kind | None
-    if required or present:
-        return (place, kind)
-    return (place, kind, UNSET) if kind is Raw else (place, kind | UnsetType, UNSET)
+    if kind is Raw:
+        return (place, kind) if required or present else (place, kind, _NULL)
+    kind = kind if required else kind | None
+    return (place, kind) if required or present else (place, kind | UnsetType, UNSET)
+
+
+_NULL: Final = Raw(b"null")
+"""What a raw field has whose key is absent: nothing that looks at it has to ask for more."""
 
 
 _FIELD_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
@@ -155,7 +160,7 @@ def is_field_name(key: str) -> bool:
 
 def is_null(value: Any) -> bool:
     """Whether a decoded value stands for NULL."""
-    return value is None or value is UNSET or (isinstance(value, Raw) and bytes(value) == b"null")
+    return value is None or value is UNSET or (type(value) is Raw and bytes(value) == b"null")
 
 
 def look(kind: IcebergType, *, required: bool) -> Look | None:
@@ -163,6 +168,8 @@ def look(kind: IcebergType, *, required: bool) -> Look | None:
     match kind:
         case Primitive(name="decimal"):
             return _look_at_decimal(kind, required=required)
+        case Primitive(name="variant"):
+            return _look_at_variant
         case ListType(element=element, element_required=element_required):
             return _all(look(element, required=element_required))
         case MapType(key=key, value=value, value_required=value_required) if key == Primitive("string"):
@@ -174,17 +181,14 @@ def look(kind: IcebergType, *, required: bool) -> Look | None:
             return None
 
 
-def look_at_text(value: Any) -> bool:
+def look_at_text(value: Raw) -> bool:
     """Whether a text column takes a raw value as DuckDB reads it: a text, a whole number, an object or an array."""
-    if value is UNSET:
-        return True
     raw = bytes(value)
-    if raw[:1] in (b'"', b"{", b"["):
-        # An escaped code point may be half of a surrogate pair.
-        return b"\\u" not in raw
-    return _PLAIN_TEXT(raw) is not None
+    # An escaped code point may be half of a surrogate pair.
+    return b"\\u" not in raw and (raw[0] in _OPENING or _PLAIN_TEXT(raw) is not None)
 
 
+_OPENING: Final = b'"{['
 _PLAIN_TEXT: Final = re.compile(rb"null|true|false|-?(0|[1-9][0-9]{0,17})").fullmatch
 
 
@@ -194,7 +198,60 @@ def _look_at_decimal(kind: Primitive, *, required: bool) -> Look:
     fraction = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
     null = "" if required else "|null"
     matches = re.compile(f"-?{whole}{fraction}{null}".encode()).fullmatch
-    return lambda value: value is UNSET or matches(value) is not None
+    return cast("Look", matches)
+
+
+def _look_at_variant(value: Raw) -> bool:
+    """Whether DuckDB makes a VARIANT of a raw value without loss: no number too long for it, no key twice.
+
+    No object of a text has a key twice if all of them together have as many members as the text has keys. It has at
+    most as many keys as colons behind quotes, unless blanks are between the two.
+    """
+    raw = bytes(value)
+    if raw[0] == _QUOTE:
+        return b"\\u" not in raw
+    if raw[0] not in b"{[":
+        return raw in (b"null", b"true", b"false") or survives_in_variant(raw.decode())
+    # One by one: a generator or a regular expression takes longer than all four.
+    if b'" ' in raw or b'"\n' in raw or b'"\r' in raw or b'"\t' in raw:
+        return False
+    try:
+        return _members(_VARIANT.decode(raw)) == raw.count(b'":')
+    except (*REFUSED, OverflowError):
+        return False
+
+
+_QUOTE: Final = ord('"')
+
+
+def _members(container: Any) -> int:
+    """How many members an object or an array has at all levels.
+
+    Raises:
+        OverflowError: a whole number has more than 64 bits.
+    """
+    count, values = (len(container), container.values()) if type(container) is dict else (0, container)
+    for value in values:
+        kind = type(value)
+        if kind is dict or kind is list:
+            count += _members(value)
+        elif kind is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(value)
+    return count
+
+
+def _require_exact(number: str) -> None:
+    if len(number) <= _SURELY_EXACT and "e" not in number and "E" not in number:
+        return
+    # Most long numbers are doubles that some program wrote in full: those come back as they were.
+    if repr(float(number)) != number and not survives_in_variant(number):
+        raise ValueError("more digits than a DOUBLE keeps")
+
+
+_SURELY_EXACT: Final = 16
+"""Characters of a fraction without an exponent, its point included, that a DOUBLE keeps."""
+
+_VARIANT: Final = msgspec.json.Decoder(float_hook=_require_exact)
 
 
 def _all(inner: Look | None) -> Look | None:

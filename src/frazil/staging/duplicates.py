@@ -22,8 +22,6 @@ def rows_with_duplicates(
     chunk: str,
     row: str,
     columns: Sequence[tuple[Column, str]],
-    *,
-    whole: bool,
 ) -> set[int]:
     """The rows of a chunk in which some object that columns are read from has a key twice.
 
@@ -32,9 +30,8 @@ def rows_with_duplicates(
         chunk: the relation.
         row: its column of row numbers.
         columns: the columns, each with a spelling of its key.
-        whole: whether the record itself is looked at, too.
     """
-    paths: list[_Path] = [()] if whole else []
+    paths: list[_Path] = [()]
     for column, spelling in columns:
         paths.extend((spelling, *path) for path in _objects(column.type))
     found: set[int] = set()
@@ -72,6 +69,5 @@ def _objects(kind: IcebergType, path: _Path = ()) -> Iterator[_Path]:
         case MapType(value=value):
             yield path
             yield from _objects(value, (*path, Wildcard.MEMBERS))
-        case Primitive(name="variant"):
-            yield path
-            yield (*path, Wildcard.BELOW)
+        case Primitive():
+            return

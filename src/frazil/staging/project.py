@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,23 +17,19 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import NOTHING_SEEN, Conversion, Reject, Seen
+from frazil.model import NOTHING_SEEN, Conversion, Seen
 from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
-from frazil.pipes.types import VARIANT
-from frazil.records.convert import VALUE, Unfit, rejects_of
+from frazil.records.convert import VALUE
+from frazil.records.rejects import Rejects, Unfit, rejects_of
 from frazil.sql import is_usable_name, literal, pointer
 from frazil.staging.drift import seen_in
 from frazil.staging.duplicates import rows_with_duplicates
 from frazil.staging.judge import Judge
-from frazil.staging.numbers import survives_in_variant
 from frazil.staging.screen import Screen
 from frazil.staging.write import Written, copy
 
 _CHUNK: Final = "chunk"
 _ROW: Final = "row"
-
-_LONG_NUMBER: Final = re.compile(r"[:\[,][ \t\r\n]*(-?(?:[0-9.]{16,}|[0-9.]+[eE])[-+.0-9eE]*)")
-"""A number that may have more digits than a DOUBLE keeps; what looks like one within a text does no harm."""
 
 
 @dataclass(slots=True)
@@ -44,7 +39,7 @@ class Projected:
     written: Written | None = None
     """None when no row was left, or when the table must get new columns first."""
 
-    rejects: tuple[Reject, ...] = ()
+    rejects: Rejects = field(default_factory=Rejects)
     unknown: Counter[str] = field(default_factory=Counter)
     """Values of keys without a column, by key."""
 
@@ -71,7 +66,6 @@ class Projector:
         self._deep = conversion.nested_type == "struct"
         self._screen = Screen(pipe, conversion, keeps_unknown=evolves)
         self._judge = Judge(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
-        self._has_variant = any(column.type == VARIANT for column in pipe.payload())
         self._uniform = True
         """Whether every record so far had every key, once."""
 
@@ -128,10 +122,6 @@ class Projector:
 
     def _write(self, rows: _Rows, path: Path, result: Projected) -> Written | None:
         self._send_to_judge(rows, self._ambiguous(rows), result)
-        if self._has_variant:
-            self._send_to_judge(rows, self._malformed(rows), result)
-            self._send_to_judge(rows, self._inexact(rows), result)
-            self._send_to_judge(rows, self._duplicated(rows, within_variants=True), result)
         if rows.count and self._uniform and self._screen.reading.may_be_strict:
             try:
                 return self._copy(rows, path, result, strict=True)
@@ -139,7 +129,7 @@ class Projector:
                 self._uniform = False
                 path.unlink(missing_ok=True)
         self._send_to_judge(rows, self._malformed(rows), result)
-        self._send_to_judge(rows, self._duplicated(rows, within_variants=False), result)
+        self._send_to_judge(rows, self._duplicated(rows), result)
         return self._copy(rows, path, result, strict=False) if rows.count else None
 
     def _copy(self, rows: _Rows, path: Path, result: Projected, *, strict: bool) -> Written | None:
@@ -176,36 +166,16 @@ class Projector:
                 found |= self._where(rows, f"json_valid({VALUE}) AND len({values}) > 1")
         return found
 
-    def _inexact(self, rows: _Rows) -> set[int]:
-        """The rows with a number that a VARIANT would round: the screen does not look into what goes into one."""
-        pattern = literal(_LONG_NUMBER.pattern)
-        # Most long numbers are doubles that some program wrote in full: those come back as they were.
-        changed = "lambda number: coalesce(CAST(TRY_CAST(number AS DOUBLE) AS VARCHAR), '') <> number"
-        long = self._where(
-            rows,
-            f"CASE WHEN regexp_matches({VALUE}, {pattern}) "
-            f"THEN len(list_filter(regexp_extract_all({VALUE}, {pattern}, 1), {changed})) > 0 END",
-        )
-        return {
-            row
-            for row, text in rows.select(sorted(long))
-            if not all(survives_in_variant(number) for number in _LONG_NUMBER.findall(text or ""))
-        }
-
     def _malformed(self, rows: _Rows) -> set[int]:
         """The rows whose values DuckDB cannot parse: the screen does not look into what goes into a VARIANT."""
         return self._where(rows, f"NOT json_valid({VALUE})")
 
-    def _duplicated(self, rows: _Rows, *, within_variants: bool) -> set[int]:
-        """The rows with a key twice in an object: within VARIANTs, or in those whose keys are columns and fields."""
-        read = [
-            (column, key)
-            for column in self._pipe.payload()
-            if (column.type == VARIANT) == within_variants
-            for key in self._screen.reading.spellings.get(column.name, ())
-        ]
+    def _duplicated(self, rows: _Rows) -> set[int]:
+        """The rows with a key twice in an object whose keys are columns or fields."""
+        spellings = self._screen.reading.spellings
+        read = [(column, key) for column in self._pipe.payload() for key in spellings.get(column.name, ())]
         self._connection.register(_CHUNK, rows.table)
-        return rows_with_duplicates(self._connection, _CHUNK, _ROW, read, whole=not within_variants) - rows.judged
+        return rows_with_duplicates(self._connection, _CHUNK, _ROW, read) - rows.judged
 
     def _where(self, rows: _Rows, condition: str) -> set[int]:
         self._connection.register(_CHUNK, rows.table)
@@ -229,7 +199,8 @@ class _Rows:
     def texts(self) -> Iterable[str | None]:
         """The values of all rows, in order."""
         for batch in self.records.column(VALUE).chunks:
-            yield from batch.to_pylist()
+            # Several times faster than to_pylist, which makes an Arrow scalar of each cell.
+            yield from batch.to_numpy(zero_copy_only=False)
 
     def select(self, rows: list[int]) -> list[tuple[int, str | None]]:
         """The texts of the given rows."""

@@ -32,7 +32,7 @@ from frazil.staging.decoder import (
     struct,
 )
 from frazil.staging.drift import members
-from frazil.staging.exact_json import DEEPEST
+from frazil.staging.exact_json import DEEPEST, Misfit, Object, parse
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
@@ -96,15 +96,17 @@ class Screen:
                 decoded = self._decode(value)
             except REFUSED:
                 decoded = self._after_learning(value)
-            if (
-                decoded is None
-                or (self._looks and not all(each(getattr(decoded, place)) for place, each in self._looks))
-                or (self._needed and self._lacks_needed(decoded))
-                or (len(value) > _SHALLOW and _is_too_deep(value))
-            ):
+            if decoded is None or (len(value) > _SHALLOW and _is_too_deep(value)):
                 rows.append(row)
                 continue
-            if self._unknown:
+            for place, fits in self._looks:
+                if not fits(getattr(decoded, place)):
+                    rows.append(row)
+                    break
+            else:
+                if self._needed and self._lacks_needed(decoded):
+                    rows.append(row)
+                    continue
                 for key, place in self._unknown.items():
                     if getattr(decoded, place) is not UNSET:
                         unknown[key] += 1
@@ -118,6 +120,7 @@ class Screen:
         try:
             found = members(value)
         except REFUSED:
+            self._learn_exactly(value)
             return None
         learned = self._learn(found)
         if self._learn_documents(found) or learned:
@@ -126,6 +129,15 @@ class Screen:
             return self._decode(value)
         except REFUSED:
             return None
+
+    def _learn_exactly(self, value: bytes | str) -> None:
+        """Learn the columns' keys from a record that only the judge can read: it may land."""
+        try:
+            parsed = parse(value if isinstance(value, str) else value.decode())
+        except (Misfit, RecursionError):
+            return
+        if isinstance(parsed, Object) and self._learn(key for key, _ in parsed if self._pipe.column_for(key)):
+            self._compile()
 
     def _learn(self, keys: Iterable[str]) -> bool:
         learned = False

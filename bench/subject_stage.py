@@ -1,0 +1,134 @@
+"""Subject: one Spark task's work without Spark, by one process: read, convert, check, project, write.
+
+With the option `checked=0` records go straight to the projection: nothing looks at what DuckDB would change in silence.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from common import Answer, tell, told
+from frazil.model import (
+    Column,
+    IcebergType,
+    ListType,
+    Primitive,
+    Range,
+    Shape,
+    SourcePartition,
+    StructType,
+    TableName,
+    Task,
+)
+from frazil.pipes.default import DefaultPipe, Reading
+from frazil.records import metadata
+from frazil.staging import task as staging
+from frazil.staging.project import Projected
+from frazil.staging.write import copy
+from frazil.tables.schema import columns_from_json, schema_to_json
+
+
+def main() -> None:
+    job = told()
+    if not job.options["checked"]:
+        staging.Projector = Unchecked  # type: ignore[misc,assignment]
+    columns = _numbered(TABLES[list(TABLES)[job.options["table"]]])
+    shape = Shape(TableName(("bench",), "ORDERS"), "", 0, 0, 0, columns, has_rows=True, evolves=False)
+    began = time.process_time()
+    staged = staging.stage(
+        Task(
+            connector="bench",
+            ranges=tuple(
+                Range(SourcePartition(job.topic, number), 0, len(range(number, job.records, job.partitions)))
+                for number in range(job.partitions)
+            ),
+            shape=shape,
+            data_path=f"{job.home}/{uuid.uuid4()}-{{}}.parquet",
+            rejects_path=f"{job.home}/rejects.parquet",
+            reader={"bootstrap.servers": job.bootstrap_servers, "group.id": "bench"},
+            tolerance="all",
+        )
+    )
+    used = time.process_time() - began
+    if staged.failure:
+        raise SystemExit(staged.failure.message)
+    rows = sum(file.rows for file in staged.files)
+    rejected = staged.rejects.count if staged.rejects else 0
+    if rows + rejected != job.records:
+        raise SystemExit(f"{rows} rows and {rejected} rejects of {job.records} records")
+    answer = {
+        "cpu_s": used,
+        "rows": rows,
+        "rejects": rejected,
+        **{f"{key}_s": at for key, at in staged.seconds.items()},
+    }
+    tell(job, Answer(time.time(), cycles=[answer]))
+
+
+class Unchecked:
+    """Stands in for the projector: every key is a column of its own spelling, every value fits."""
+
+    def __init__(self, connection: Any, pipe: DefaultPipe, *_: object, evolves: bool) -> None:
+        assert not evolves
+        self._connection = connection
+        self._pipe = pipe
+        self._reading = Reading({column.name: [column.name] for column in pipe.payload()}, set())
+
+    def project(self, table: pa.Table, _: pa.Table, path: Path) -> Projected:
+        """Project a chunk with the statement the checked projection uses."""
+        self._connection.register("chunk", table)
+        select = self._pipe.select("chunk", self._reading, strict=True)
+        written = copy(self._connection, select, self._pipe.columns, path)
+        self._connection.unregister("chunk")
+        return Projected(written)
+
+
+def _numbered(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns as a catalog would number them, RECORD_METADATA before them."""
+    named = (Column(0, metadata.COLUMN, metadata.column_type()), *columns)
+    return columns_from_json(schema_to_json(named))
+
+
+def _struct(**fields: IcebergType) -> StructType:
+    return StructType(tuple(Column(0, name, kind) for name, kind in fields.items()))
+
+
+LONG, DOUBLE, TEXT, BOOLEAN, TIME, VARIANT = map(
+    Primitive, ("long", "double", "string", "boolean", "timestamptz", "variant")
+)
+
+_SCALARS = {
+    "order_id": LONG,
+    "customer_name": TEXT,
+    "order_total": DOUBLE,
+    "isPaid": BOOLEAN,
+    "order_date": TIME,
+    "status": TEXT,
+    "note": TEXT,
+}
+_NESTED = {
+    "items": ListType(0, _struct(sku=TEXT, qty=Primitive("int"), price=DOUBLE), element_required=False),
+    "address": _struct(city=TEXT, zip=TEXT, geo=_struct(lat=DOUBLE, lon=DOUBLE)),
+}
+_DECIMALS = {**_SCALARS, "order_total": Primitive("decimal", 12, 2)}
+
+TABLES = {
+    name: tuple(Column(0, key, kind) for key, kind in kinds.items())
+    for name, kinds in {
+        "scalars": _SCALARS,
+        "scalars, total a decimal": _DECIMALS,
+        "nested, structs": {**_SCALARS, **_NESTED},
+        "nested, JSON text": {**_SCALARS, "items": TEXT, "address": TEXT},
+        "nested, VARIANT": {**_SCALARS, "items": VARIANT, "address": VARIANT},
+    }.items()
+}
+"""The columns a topic of orders goes to."""
+
+
+if __name__ == "__main__":
+    main()
