@@ -171,7 +171,7 @@ class Buffer:
     """When a partition's records are due: as soon as one of the bounds is reached. None bounds nothing."""
 
     seconds: float | None = None
-    """Since the partition was last committed."""
+    """Since something waits in the partition."""
 
     records: int | None = None
     bytes: int | None = None
@@ -270,7 +270,7 @@ class Reject:
     """`convert`: the bytes are no text; `project`: the text is no JSON object, or a value does not fit its column."""
 
     code: str
-    """Stable error code, as in `frazil.errors`."""
+    """Stable error code, as in `frazil.errors`: 5030 where a value does not fit its column, else 5015."""
 
     reason: str
     column: str | None = None
@@ -281,14 +281,30 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectKind:
+    """Rejects of one task whose reasons differ only in what they show of the record."""
+
+    code: str
+    column: str | None
+    reason: str
+    """The reason without what it shows of the record."""
+
+    count: int
+    first: Reject
+    """The first of them, shortened."""
+
+
+@dataclass(frozen=True, slots=True)
 class RejectSummary:
     """What the driver needs to know about a task's rejects; the records are in the file."""
 
     count: int
     first: Reject
+    """The first by partition and offset, shortened: the start of its value, no key and no headers."""
+
     path: str
-    reasons: Mapping[str, int]
-    """Counts by reason."""
+    kinds: tuple[RejectKind, ...]
+    """A bounded number of them; the last one counts those that are one too many."""
 
 
 @dataclass(frozen=True, slots=True)

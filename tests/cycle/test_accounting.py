@@ -1,7 +1,20 @@
 from __future__ import annotations
 
-from frazil.cycle.accounting import advances, consistent, error_of, first_reject, last_error, moved
-from frazil.model import Reject, RejectSummary, Shape, SourcePartition, Staged, StagedRange, TableName
+import pytest
+
+from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, moved, torn
+from frazil.errors import InvalidRecord, UnfitValue
+from frazil.model import (
+    Range,
+    Reject,
+    RejectKind,
+    RejectSummary,
+    Shape,
+    SourcePartition,
+    Staged,
+    StagedRange,
+    TableName,
+)
 from frazil.sources.base import TopicFacts
 from frazil.tables.tokens import Channel, Tokens
 
@@ -14,19 +27,33 @@ def orders(partition: int) -> SourcePartition:
 
 def piece(partition: int, start: int, covered: int, errors: int = 0, epoch: int | None = None) -> StagedRange:
     count = covered - start
-    return StagedRange(orders(partition), start, covered, count, count - errors, errors, count * 10, epoch)
+    return StagedRange(
+        orders(partition),
+        start,
+        covered,
+        parsed=count,
+        inserted=count - errors,
+        errors=errors,
+        bytes=count * 10,
+        leader_epoch=epoch,
+    )
 
 
 def task(*ranges: StagedRange, rejects: RejectSummary | None = None) -> Staged:
     return Staged(SHAPE, ranges, rejects=rejects)
 
 
-def reject(partition: int, offset: int) -> Reject:
-    return Reject(orders(partition), offset, None, None, b'{"a": secret}', (), "project", "5015", "does not fit", "a")
+def reject(partition: int, offset: int, code: str = "5030", column: str | None = "a") -> Reject:
+    return Reject(orders(partition), offset, None, None, b'{"a": secret}', (), "project", code, "does not fit", column)
 
 
 def rejected(partition: int, offset: int) -> RejectSummary:
-    return RejectSummary(1, reject(partition, offset), "file:/r", {"does not fit": 1})
+    first = reject(partition, offset)
+    return RejectSummary(1, first, "file:/r", (RejectKind("5030", "a", "does not fit", 1, first),))
+
+
+def whole(partition: int, start: int, end: int) -> Range:
+    return Range(orders(partition), start, end)
 
 
 def test_pieces_of_a_partition_join_whichever_task_read_them() -> None:
@@ -44,42 +71,55 @@ def test_a_hole_ends_the_advance() -> None:
     assert (progress[orders(0)].covered, progress[orders(0)].parsed) == (40, 40)
 
 
-def test_tasks_without_a_hole_are_committed_together() -> None:
+def test_tasks_without_a_hole_are_committed_as_they_are() -> None:
     staged = [task(piece(0, 0, 50)), task(piece(0, 50, 80), piece(1, 0, 3)), task()]
 
-    assert consistent(staged) == staged
+    assert torn(staged, [whole(0, 0, 80), whole(1, 0, 3)]) == []
 
 
-def test_what_lies_behind_a_bad_record_is_read_again() -> None:
+def test_what_lies_behind_a_bad_record_is_read_again_in_its_turn() -> None:
     stopped, behind, other = task(piece(0, 0, 40)), task(piece(0, 50, 80)), task(piece(1, 0, 9))
 
-    assert consistent([stopped, behind, other]) == [stopped, other]
+    assert torn([stopped, behind, other], [whole(0, 0, 80), whole(1, 0, 9)]) == [(behind, [])]
 
 
-def test_leaving_a_task_out_leaves_out_what_builds_on_its_other_ranges() -> None:
+def test_rows_that_shared_a_task_with_those_behind_a_bad_record_are_staged_without_them() -> None:
     stopped = task(piece(0, 0, 40))
     behind = task(piece(0, 50, 80), piece(1, 0, 30))
     further = task(piece(1, 30, 60), piece(2, 0, 5))
-    furthest = task(piece(2, 5, 9))
 
-    assert consistent([furthest, further, behind, stopped]) == [stopped]
+    found = torn([further, behind, stopped], [whole(0, 0, 80), whole(1, 0, 60), whole(2, 0, 5)])
+
+    assert found == [(behind, [whole(1, 0, 30)])]
 
 
-def test_the_second_piece_never_passes_for_the_first_when_the_first_is_left_out() -> None:
-    """Task one holds the start of partition 0 and the end of partition 1, task two the other halves."""
+def test_of_two_tasks_that_hold_halves_of_two_partitions_both_keep_what_is_good() -> None:
     one = task(piece(0, 0, 50), piece(1, 50, 80))
     two = task(piece(0, 50, 80), piece(1, 0, 40))  # partition 1 stopped at a bad record
 
-    kept = consistent([one, two])
-
-    assert kept == []
+    assert torn([one, two], [whole(0, 0, 80), whole(1, 0, 80)]) == [(one, [whole(0, 0, 50)])]
 
 
 def test_a_task_that_got_nowhere_is_kept_and_holds_what_follows_back() -> None:
     nowhere, behind = task(piece(0, 10, 10)), task(piece(0, 50, 80))
 
-    assert consistent([nowhere, behind]) == [nowhere]
+    assert torn([nowhere, behind], [whole(0, 10, 80)]) == [(behind, [])]
     assert advances([nowhere])[orders(0)].covered == 10
+
+
+def test_a_piece_never_passes_for_the_first_when_the_first_is_missing() -> None:
+    other, behind = task(piece(1, 0, 9)), task(piece(0, 50, 80))
+
+    assert torn([other, behind], [whole(0, 0, 80), whole(1, 0, 9)]) == [(behind, [])]
+
+
+def test_sizes_are_averages_over_offsets_by_topic() -> None:
+    sparse = StagedRange(SourcePartition("rare", 0), 0, 10, parsed=0, bytes=0)
+
+    assert average_sizes([task(piece(0, 0, 5)), task(piece(1, 0, 15), sparse), task(piece(2, 3, 3))]) == {
+        "orders": 10.0,
+        "rare": 1.0,
+    }
 
 
 def test_tokens_move_to_the_last_offset_covered_and_counts_add_up() -> None:
@@ -108,7 +148,17 @@ def test_the_first_reject_of_a_cycle_is_named_without_its_bytes() -> None:
         "partition": 0,
         "offset": 7,
         "column": "a",
-        "code": "5015",
+        "code": "5030",
         "reason": "does not fit",
     }
     assert first_reject([task()]) is None
+
+
+@pytest.mark.parametrize(("code", "column", "kind"), [("5015", None, InvalidRecord), ("5030", "a", UnfitValue)])
+def test_the_error_is_that_of_the_rejects_code(code: str, column: str | None, kind: type[InvalidRecord]) -> None:
+    error = error_of(reject(0, 7, code, column))
+
+    assert (type(error), error.code) == (kind, code)
+    assert ("column" in str(error)) == (column is not None)
+    assert "does not fit" in str(error)
+    assert """starts with '{"a": secret}'""" in str(error)

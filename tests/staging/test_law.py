@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from frazil.model import Column, IcebergType, ListType, Primitive, StructType
 from frazil.pipes.default import DefaultPipe
-from frazil.records.convert import Unfit
+from frazil.records.rejects import Unfit
 from frazil.staging.judge import Judge
 from frazil.staging.screen import Screen
 

@@ -70,8 +70,8 @@ class Meter:
 
     def _note(self, report: CycleReport) -> None:
         with self._lock:
+            self.lag_records = report.lag_records
             if report.idle:
-                self.lag_records = 0
                 return
             self._recent.append((time.monotonic(), report))
             self._latencies.extend(report.latencies)
@@ -80,7 +80,6 @@ class Meter:
             self.rows += report.rows
             self.errors += report.errors
             self.files += report.files
-            self.lag_records = report.lag_records
             self.snapshot = next(reversed(list(report.snapshots.values())), self.snapshot)
 
 

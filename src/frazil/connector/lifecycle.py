@@ -19,7 +19,16 @@ from frazil.connector.backoff import Backoff
 from frazil.connector.channels import channels_of
 from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.job import StagingJob
-from frazil.errors import Fenced, FrazilError, ShapeMoved, Terminal, TokensMoved, TopicMissing, Transient
+from frazil.errors import (
+    Fenced,
+    FrazilError,
+    ShapeMoved,
+    Terminal,
+    TokensMoved,
+    TopicMissing,
+    Transient,
+    Unexpected,
+)
 from frazil.model import ChannelStatus, SourcePartition
 from frazil.sources.base import Source
 from frazil.sources.kafka.admin import KafkaSource
@@ -218,7 +227,7 @@ class Connector:
 
     def dropped(self) -> dict[str, int]:
         """Values of keys that have no column, by `<table>.<key>`, since the connector opened."""
-        return dict(self._ingestion.dropped) if self._ingestion else {}
+        return dict(self._ingestion.notices.dropped) if self._ingestion else {}
 
     def staged(self) -> tuple[int, int]:
         """Records and bytes staged since the connector was made, as Spark's accumulators have them."""
@@ -242,7 +251,7 @@ class Connector:
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
-                self._end(State.FAILED, _Unexpected(error))
+                self._end(State.FAILED, Unexpected(error))
                 return
         self._end(State.STOPPED, None)
 
@@ -265,7 +274,7 @@ class Connector:
             self._finish(report)
             if goal is not None and self._covers(goal):
                 return
-            self._sleep(began + self.settings.commit_interval_ms / 1000 - time.monotonic(), idle=report.idle)
+            self._sleep(self._rest(began, ingestion), idle=report.idle)
 
     def _open(self) -> Ingestion:
         settings = self.settings
@@ -282,7 +291,9 @@ class Connector:
                 settings.auto_offset_reset,
                 settings.isolation_level,
             )
-        ingestion = Ingestion(settings, catalog, self._source, self._job)
+        # Who runs until caught up wants what there is, not what is due.
+        buffer = None if self._until_caught_up else settings.buffer
+        ingestion = Ingestion(settings, catalog, self._source, self._job, buffer)
         found = ingestion.discover()
         if self._until_caught_up:
             require_topics(settings, found)
@@ -331,10 +342,18 @@ class Connector:
         self._next_attempt = None
         if error is not None:
             _log.error("the connector has ended", connector=self.settings.name, state=str(state), cause=str(error))
+        if self._ingestion is not None:
+            self._ingestion.notices.close()
         if self._source is not None:
             self._source.close()
         self._source = None
         self._enter(state)
+
+    def _rest(self, began: float, ingestion: Ingestion) -> float:
+        """Seconds until the next cycle after one that began at `began`: sooner where a channel is due sooner."""
+        rest = began + self.settings.commit_interval_ms / 1000 - time.monotonic()
+        due = ingestion.seconds_until_due()
+        return rest if due is None else min(rest, due)
 
     def _sleep(self, seconds: float | None, *, idle: bool = False) -> None:
         """Wait for the next cycle; woken early by pause, resume and stop. Back to back still rests while idle."""
@@ -368,18 +387,6 @@ class Connector:
                 return False
             self._changed.wait(left)
         return True
-
-
-class _Unexpected(Terminal):
-    """A bug in frazil, or an exception nobody foresaw."""
-
-    code = "unexpected"
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(
-            f"an error nobody foresaw ended the connector: {type(error).__name__}: {error}. Nothing uncommitted is in "
-            "the tables; start it again, and please report the traceback in the log."
-        )
 
 
 def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:

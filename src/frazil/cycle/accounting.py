@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from frazil.errors import InvalidRecord, UnfitValue
-from frazil.model import Reject, SourcePartition, Staged, StagedRange
+from frazil.model import Range, Reject, SourcePartition, Staged, StagedRange
 from frazil.sources.base import TopicFacts
 from frazil.tables.tokens import Channel, Tokens
 
@@ -32,34 +32,44 @@ class Advance:
     leader_epoch: int | None
 
 
-def consistent(staged: Iterable[Staged]) -> list[Staged]:
-    """The tasks whose files may be committed together: no range of theirs begins behind a hole.
+def torn(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
+    """The tasks whose files must not be committed, each with those of its ranges that may be if staged again.
 
-    A task may have stopped at a bad record; a later piece of the same partition, staged by another task, must then be
-    read again in its turn, or its rows would come twice.
+    A task may have stopped at a bad record. A later piece of the same partition, which another task staged, is then
+    behind a hole: it has to be read again in its turn, or its rows would come twice. So the files of that other task go,
+    with rows of other partitions that are good.
     """
-    kept = list(staged)
-    # Where the cycle began reading: once the task with a partition's first piece is left out, so are the later pieces.
-    first = {partition: advance.start for partition, advance in advances(kept).items()}
-    while True:
-        progress = advances(kept)
-        reached = {
-            partition: advance.covered if advance.start == first[partition] else first[partition]
-            for partition, advance in progress.items()
-        }
-        behind = [task for task in kept if any(each.start > reached[each.partition] for each in task.ranges)]
-        if not behind:
-            return kept
-        kept = [task for task in kept if task not in behind]
+    reached: dict[SourcePartition, int] = {}
+    for each in planned:
+        reached[each.partition] = min(each.start, reached.get(each.partition, each.start))
+    for partition, pieces in _pieces(staged).items():
+        for piece in pieces:
+            if piece.start == reached[partition]:
+                reached[partition] = piece.covered
+    return [
+        (task, [Range(each.partition, each.start, each.covered) for each in good if each.covered > each.start])
+        for task in staged
+        if len(good := [each for each in task.ranges if each.start <= reached[each.partition]]) < len(task.ranges)
+    ]
 
 
 def advances(staged: Iterable[Staged]) -> dict[SourcePartition, Advance]:
     """How far each channel came: its sub-ranges count only as far as they join without a hole."""
-    pieces: dict[SourcePartition, list[StagedRange]] = {}
+    return {partition: _joined(pieces) for partition, pieces in _pieces(staged).items()}
+
+
+def average_sizes(staged: Iterable[Staged]) -> dict[str, float]:
+    """Average bytes per offset of what was read, by topic."""
+    read: dict[str, list[StagedRange]] = {}
     for task in staged:
         for each in task.ranges:
-            pieces.setdefault(each.partition, []).append(each)
-    return {partition: _joined(sorted(found, key=lambda each: each.start)) for partition, found in pieces.items()}
+            read.setdefault(each.partition.topic, []).append(each)
+    lengths = {topic: sum(each.covered - each.start for each in found) for topic, found in read.items()}
+    return {
+        topic: max(1.0, sum(each.bytes for each in found) / lengths[topic])
+        for topic, found in read.items()
+        if lengths[topic]
+    }
 
 
 def moved(
@@ -105,6 +115,15 @@ def _place(reject: Reject) -> dict[str, Any]:
         "offset": reject.offset,
         "column": reject.column,
     }
+
+
+def _pieces(staged: Iterable[Staged]) -> dict[SourcePartition, list[StagedRange]]:
+    """What was staged of each partition, in order."""
+    pieces: dict[SourcePartition, list[StagedRange]] = {}
+    for task in staged:
+        for each in task.ranges:
+            pieces.setdefault(each.partition, []).append(each)
+    return {partition: sorted(found, key=lambda each: each.start) for partition, found in pieces.items()}
 
 
 def _joined(pieces: Sequence[StagedRange]) -> Advance:

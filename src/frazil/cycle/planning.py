@@ -21,6 +21,27 @@ _UNKNOWN_SIZE: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """What a plan found in the source."""
+
+    number: int
+    """The how manieth plan it is; 0 before the first."""
+
+    starts: Mapping[SourcePartition, int]
+    """The first offset not covered, by channel."""
+
+    latest: Mapping[SourcePartition, int]
+    """The end of each partition."""
+
+    def lag(self, covered: Mapping[SourcePartition, int]) -> int:
+        """Offsets that wait once channels are covered up to `covered`; those not in it are where they were."""
+        return sum(
+            max(0, end - covered.get(partition, self.starts.get(partition, end)))
+            for partition, end in self.latest.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Backlog:
     """What waits in one channel."""
 
@@ -65,6 +86,16 @@ def backlogs(
     return found
 
 
+def unsized(waiting: Sequence[Backlog]) -> list[Range]:
+    """The longest backlog of each topic whose records' size is not known."""
+    longest: dict[str, Backlog] = {}
+    for each in waiting:
+        known = longest.setdefault(each.partition.topic, each)
+        if each.length > known.length:
+            longest[each.partition.topic] = each
+    return [Range(each.partition, each.start, each.latest) for each in longest.values() if each.size is None]
+
+
 def ranges(waiting: Sequence[Backlog], most_bytes: int) -> list[Range]:
     """What this cycle reads: all that waits, or as much of it as `most_bytes` allows, shared fairly among channels."""
     bounded = [_first_look(each) for each in waiting]
@@ -95,6 +126,14 @@ def spread(planned: Sequence[Range], sizes: Mapping[str, float], most_tasks: int
         tasks[lightest].append(piece)
         loads[lightest] += weight
     return [sorted(task, key=lambda each: (each.partition, each.start)) for task in tasks if task]
+
+
+def described(planned: Sequence[Range], sizes: Mapping[str, float]) -> str:
+    """What a cycle reads, for Spark's UI."""
+    size = sum(each.length * sizes.get(each.partition.topic, 0.0) for each in planned)
+    shown = ", ".join(f"{each.partition} [{each.start}, {each.end})" for each in planned[:4])
+    more = f" and {len(planned) - 4} more" if len(planned) > 4 else ""
+    return f"{shown}{more}, about {size / 1e6:.1f} MB"
 
 
 def _first_look(each: Backlog) -> Backlog:

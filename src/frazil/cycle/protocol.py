@@ -2,7 +2,7 @@
 
 1. Discover topics and partitions; find or create their tables.
 2. Open tables (taking ownership, fixing where channels start) and recall the tokens.
-3. Plan ranges from the tokens to the latest positions; nothing new means no Spark job.
+3. Plan ranges from the tokens to the latest positions, of the channels that are due; nothing due means no Spark job.
 4. Stage: one Spark job reads, converts, projects and writes Parquet files nobody sees yet.
 5. Evolve: while a table frazil created holds no row, new keys become columns and their ranges are staged again.
 6. Commit each table: data files, tokens and the list of reject files, in one swap.
@@ -17,21 +17,23 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.cycle.accounting import advances, consistent, error_of, first_reject, last_error, moved
+from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, moved, torn
+from frazil.cycle.buffering import Buffering
 from frazil.cycle.job import StagingJob
+from frazil.cycle.losses import Losses
+from frazil.cycle.notices import Notices
 from frazil.cycle.opening import Opener, OpenTable, require_same_topics, starts_of
-from frazil.cycle.planning import backlogs, ranges, spread
-from frazil.cycle.report import CycleReport
-from frazil.errors import DataLoss, FrazilError, LogTruncated, StageFailed, Transient, stage_error
-from frazil.model import Range, Shape, SourcePartition, Staged, StageFailure, TableName, Task
+from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
+from frazil.cycle.report import Clock, CycleReport, report_of
+from frazil.errors import DataLoss, FrazilError, StageFailed, Transient, stage_error
+from frazil.model import Buffer, Range, Shape, SourcePartition, Staged, StageFailure, TableName, Task
 from frazil.sources.base import Source, TopicFacts
 from frazil.staging.storage import Storage
 from frazil.tables import rejects
@@ -49,30 +51,21 @@ _EVOLUTIONS = 8
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a plan found in the source."""
-
-    number: int
-    """The how manieth plan it is; 0 before the first."""
-
-    latest: Mapping[SourcePartition, int]
-    """The end of each partition."""
-
-
 class Ingestion:
     """One connector's cycles, from one opener. Not thread-safe: one thread runs it."""
 
-    def __init__(self, settings: ConnectorSettings, catalog: Catalog, source: Source, job: StagingJob) -> None:
+    def __init__(
+        self, settings: ConnectorSettings, catalog: Catalog, source: Source, job: StagingJob, buffer: Buffer | None
+    ) -> None:
+        """Prepare the cycles of a connector; those of a channel wait for the bounds of `buffer`, if there are any."""
         self._settings = settings
         self._source = source
         self._job = job
         self._opener = Opener(settings, catalog, source)
+        self._losses = Losses(source, skip=settings.on_data_loss == "skip")
+        self._buffering = Buffering(buffer)
         self._sizes: dict[str, float] = {}
         """Average bytes per offset, by topic."""
-
-        self._skipped: dict[SourcePartition, int] = {}
-        """Where channels go on whose records are gone, when `frazil.on.data.loss` is skip."""
 
         self._shapes: dict[TableName, Shape] = {}
         """What files are staged for in this cycle, by table."""
@@ -80,14 +73,13 @@ class Ingestion:
         self._recalled = time.monotonic()
         self._number = 0
         self.tables: dict[TableName, OpenTable] = {}
-        self.plan = Plan(0, {})
+        self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
 
         self.plans = 0
         """Plans begun so far; one that begins now sees everything that is in the topics now."""
 
-        self.dropped: Counter[str] = Counter()
-        """Values of keys that have no column, by `<table>.<key>`, since the start."""
+        self.notices = Notices(settings)
 
     def cycle(self) -> CycleReport:
         """Run one cycle.
@@ -97,14 +89,15 @@ class Ingestion:
             Terminal: somebody has to change something.
         """
         self._number += 1
-        clock = _Clock()
+        clock = Clock()
         facts = self.discover()  # 1, 2
         planned = self._plan(facts)  # 3
         clock.lap("plan")
         faults.reach("after_plan")
         if not planned:
+            self.notices.look()
             self._recall_when_idle()
-            return CycleReport(self._number)
+            return CycleReport(self._number, lag_records=self.plan.lag({}))
         staged = self._stage(planned)  # 4, 5
         clock.lap("stage")
         faults.reach("after_stage")
@@ -114,7 +107,8 @@ class Ingestion:
         faults.reach("before_acknowledge")
         self._acknowledge(committed)  # 8
         clock.lap("acknowledge")
-        report = self._report(staged, committed, clock)
+        self.notices.look()
+        report = report_of(self._number, self.plan, staged, committed, clock.seconds)
         if self._settings.errors_tolerance == "none" and (reject := first_reject(staged)):
             raise error_of(reject)
         return report
@@ -150,7 +144,11 @@ class Ingestion:
         found: dict[SourcePartition, int] = {}
         for table in self.tables.values():
             found.update(starts_of(table, facts))
-        return {partition: max(start, self._skipped.get(partition, start)) for partition, start in found.items()}
+        return self._losses.beyond(found)
+
+    def seconds_until_due(self) -> float | None:
+        """How long until a channel is due that waits for time to pass; None: there is none."""
+        return self._buffering.seconds_left(time.monotonic())
 
     def _plan(self, facts: Mapping[str, TopicFacts]) -> list[Range]:
         self.plans += 1
@@ -158,16 +156,20 @@ class Ingestion:
             require_same_topics(table.tokens, [facts[topic] for topic in table.topics & facts.keys()])
         starts = self.starts(facts)
         latest = self._source.latest(starts)
-        self.plan = Plan(self.plans, latest)
-        return ranges(backlogs(starts, latest, self._sizes), self._settings.cycle_max_bytes)
+        self.plan = Plan(self.plans, starts, latest)
+        waiting = backlogs(starts, latest, self._sizes)
+        if self._buffering.needs_sizes and (unknown := unsized(waiting)):
+            self._sizes.update(self._source.average_sizes(unknown))
+            waiting = backlogs(starts, latest, self._sizes)
+        return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)
 
     def _stage(self, planned: Sequence[Range]) -> list[Staged]:
         self._shapes.clear()
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
         groups = [self._tasks(group) for group in spread(planned, self._sizes, most)]
-        staged = self._evolved(self._run(groups, planned))
-        self._learn_sizes(staged)
+        staged = self._mended(self._evolved(self._run(groups, planned)), planned)
+        self._sizes.update(average_sizes(staged))
         topics = {each.partition.topic for each in planned}
         now = self._source.facts(topics)
         for table in self.tables.values():
@@ -201,7 +203,8 @@ class Ingestion:
         return self._shapes[name]
 
     def _run(self, groups: Sequence[Sequence[Task]], planned: Sequence[Range]) -> list[Staged]:
-        staged = self._job.run(groups, self._description(planned))
+        name = f"{self._settings.name}: cycle {self._number}"
+        staged = self._job.run(groups, f"{name}, {described(planned, self._sizes)}")
         failure = next((task.failure for task in staged if task.failure), None)
         if failure is not None:
             _discard(staged)
@@ -230,14 +233,24 @@ class Ingestion:
             done = [task for task in done if not task.drift] + self._run(groups, planned)
         raise StageFailed("the first records of a table", f"{_EVOLUTIONS} rounds of new columns were not enough")
 
+    def _mended(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
+        """Where a bad record ended a range: stage again, without what lies behind it, tasks that hold such rows."""
+        found = torn(staged, planned)
+        if not found:
+            return list(staged)
+        lost = [task for task, _ in found]
+        _discard(lost)
+        groups = [[self._task(good[0].partition.topic, good)] for _, good in found if good]
+        again = self._run(groups, [each for _, good in found for each in good]) if groups else []
+        rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]
+        return [task for task in staged if task not in lost] + again + rejects_only
+
     def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Step 6: one swap a table, one table after the other. A table that cannot commit does not stop the others."""
         committed: dict[TableName, Committed] = {}
         problems: list[FrazilError] = []
-        kept = consistent(staged)
-        _discard([task for task in staged if task not in kept])
         for name, opened in self.tables.items():
-            mine = [task for task in kept if task.shape.table == name]
+            mine = [task for task in staged if task.shape.table == name]
             if not mine:
                 continue
             try:
@@ -272,26 +285,9 @@ class Ingestion:
         )
         done = commit(table, files, tokens, expected)
         opened.tokens = done.tokens
-        self._account(name=table.name, staged=staged)
+        self.notices.committed(table.name, staged)
         table.expire(self._settings.snapshots_min_age_ms)
         return done
-
-    def _account(self, name: TableName, staged: Sequence[Staged]) -> None:
-        for task in staged:
-            for key, count in task.dropped.items():
-                known = f"{name}.{key}"
-                if known not in self.dropped:
-                    _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=key)
-                self.dropped[known] += count
-            if task.rejects and self._settings.errors_log_enable:
-                first = task.rejects.first
-                _log.error(
-                    "records were rejected",
-                    table=str(name),
-                    reasons=dict(task.rejects.reasons),
-                    first=f"{first.partition} at offset {first.offset}",
-                    file=task.rejects.path,
-                )
 
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
         """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop."""
@@ -308,25 +304,6 @@ class Ingestion:
         except FrazilError as error:
             _log.warning("the consumer group's offsets were not published", cause=error.message)
 
-    def _report(self, staged: Sequence[Staged], committed: Mapping[TableName, Committed], clock: _Clock) -> CycleReport:
-        read = [each for task in staged for each in task.ranges]
-        newest = max(done.time for done in committed.values())
-        covered = {partition: advance.covered for partition, advance in advances(staged).items()}
-        return CycleReport(
-            number=self._number,
-            records=sum(each.parsed for each in read),
-            rows=sum(each.inserted for each in read),
-            errors=sum(each.errors for each in read),
-            bytes=sum(each.bytes for each in read),
-            files=sum(len(task.files) for task in staged),
-            snapshots={name: done.snapshot for name, done in committed.items()},
-            lag_records=sum(self.plan.latest[partition] - end for partition, end in covered.items()),
-            latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),
-            newest=max((each.newest / 1000 for each in read if each.newest is not None), default=None),
-            seconds=clock.seconds,
-            task_seconds=_slowest(staged),
-        )
-
     def _recall_when_idle(self) -> None:
         if time.monotonic() - self._recalled > _RECALL_EVERY:
             self.recall()
@@ -334,58 +311,15 @@ class Ingestion:
     def _failed(self, failure: StageFailure, planned: Sequence[Range]) -> FrazilError:
         if failure.error != DataLoss.code or failure.partition is None:
             return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
-        partition = failure.partition
-        start = min(each.start for each in planned if each.partition == partition)
-        earliest = self._source.earliest([partition])[partition]
-        if earliest <= start:
-            return LogTruncated(
-                partition.topic, partition.partition, start - 1, self._source.latest([partition])[partition]
-            )
-        if self._settings.on_data_loss == "fail":
-            return DataLoss(partition.topic, partition.partition, start, earliest - 1)
-        self._skipped[partition] = earliest
-        _log.error("records are lost: retention deleted them", partition=str(partition), first=start, last=earliest - 1)
-        return StageFailed(str(partition), f"the records {start} to {earliest - 1} are gone and are skipped")
-
-    def _learn_sizes(self, staged: Sequence[Staged]) -> None:
-        for topic in {each.partition.topic for task in staged for each in task.ranges}:
-            read = [each for task in staged for each in task.ranges if each.partition.topic == topic]
-            length = sum(each.covered - each.start for each in read)
-            if length:
-                self._sizes[topic] = max(1.0, sum(each.bytes for each in read) / length)
+        start = min(each.start for each in planned if each.partition == failure.partition)
+        return self._losses.error(failure.partition, start)
 
     def _table_of(self, topic: str) -> OpenTable:
         return next(opened for opened in self.tables.values() if topic in opened.topics)
 
-    def _description(self, planned: Sequence[Range]) -> str:
-        size = sum(each.length * self._sizes.get(each.partition.topic, 0.0) for each in planned)
-        shown = ", ".join(f"{each.partition} [{each.start}, {each.end})" for each in planned[:4])
-        more = f" and {len(planned) - 4} more" if len(planned) > 4 else ""
-        return f"{self._settings.name}: cycle {self._number}, {shown}{more}, about {size / 1e6:.1f} MB"
-
-
-class _Clock:
-    """Wall time of a cycle's phases."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, phase: str) -> None:
-        """Everything since the last lap was `phase`."""
-        now = time.perf_counter()
-        self.seconds[phase] = now - self._last
-        self._last = now
-
 
 def _again(task: Staged) -> list[Range]:
     return [Range(each.partition, each.start, each.covered) for each in task.ranges]
-
-
-def _slowest(staged: Sequence[Staged]) -> dict[str, float]:
-    """Where the time of the slowest task went."""
-    slowest = max(staged, key=lambda task: sum(task.seconds.values()))
-    return dict(slowest.seconds)
 
 
 def _discard(staged: Sequence[Staged]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from frazil.model import TableName
+from frazil.cycle.accounting import advances
+from frazil.cycle.planning import Plan
+from frazil.model import Staged, TableName
+from frazil.tables.commit import Committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class CycleReport:
     """The snapshot made in each table."""
 
     lag_records: int = 0
-    """Offsets that were in the source when the cycle was planned and that it did not cover."""
+    """Offsets that were in the source when the cycle was planned and that no cycle covered yet."""
 
     latencies: tuple[float, ...] = ()
     """Seconds from a record's timestamp to its snapshot, for a sample of the records."""
@@ -50,3 +54,44 @@ class CycleReport:
     def idle(self) -> bool:
         """Whether there was nothing to do."""
         return not self.snapshots
+
+
+class Clock:
+    """Wall time of a cycle's phases."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """Everything since the last lap was `phase`."""
+        now = time.perf_counter()
+        self.seconds[phase] = now - self._last
+        self._last = now
+
+
+def report_of(
+    number: int,
+    plan: Plan,
+    staged: Sequence[Staged],
+    committed: Mapping[TableName, Committed],
+    seconds: Mapping[str, float],
+) -> CycleReport:
+    """The report of a cycle that read something."""
+    read = [each for task in staged for each in task.ranges]
+    newest = max(done.time for done in committed.values())
+    slowest = max(staged, key=lambda task: sum(task.seconds.values()))
+    return CycleReport(
+        number=number,
+        records=sum(each.parsed for each in read),
+        rows=sum(each.inserted for each in read),
+        errors=sum(each.errors for each in read),
+        bytes=sum(each.bytes for each in read),
+        files=sum(len(task.files) for task in staged),
+        snapshots={name: done.snapshot for name, done in committed.items()},
+        lag_records=plan.lag({partition: advance.covered for partition, advance in advances(staged).items()}),
+        latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),
+        newest=max((each.newest / 1000 for each in read if each.newest is not None), default=None),
+        seconds=dict(seconds),
+        task_seconds=dict(slowest.seconds),
+    )

@@ -44,7 +44,7 @@ from frazil.errors.tables import (
     TableReplaced,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
-from frazil.errors.tree import FrazilError, Terminal, Transient
+from frazil.errors.tree import FrazilError, Terminal, Transient, Unexpected
 
 __all__ = [
     "BrokerRefused",
@@ -82,6 +82,7 @@ __all__ = [
     "TopicMissing",
     "TopicReplaced",
     "Transient",
+    "Unexpected",
     "UnfitValue",
     "stage_error",
 ]

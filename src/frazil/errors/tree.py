@@ -1,4 +1,4 @@
-"""The tree's root and its two branches."""
+"""The tree's root and its two branches, and the error for what is no error of the tree."""
 
 from __future__ import annotations
 
@@ -24,3 +24,15 @@ class Terminal(FrazilError):
 
 class Transient(FrazilError):
     """Trying again can help: the connector plans again from the tokens."""
+
+
+class Unexpected(Terminal):
+    """A bug in frazil, or an exception nobody foresaw."""
+
+    code = "unexpected"
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"an error nobody foresaw ended the connector: {type(error).__name__}: {error}. Nothing uncommitted is in "
+            "the tables; start it again, and please report the traceback in the log."
+        )

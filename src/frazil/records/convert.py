@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.errors import InvalidRecord, UnfitValue
-from frazil.model import Conversion, Reject, SourcePartition
+from frazil.model import Conversion
 from frazil.records import metadata
+from frazil.records.rejects import Rejects, Unfit, rejects_of
 from frazil.records.text import empty_as_null, utf8
 
 VALUE = "value"
@@ -29,7 +28,7 @@ class Converted:
     records: pa.Table
     """The same rows as they were read, for rejects."""
 
-    rejects: tuple[Reject, ...]
+    rejects: Rejects
     """The records that cannot be converted; they are in neither table."""
 
     skipped: Mapping[int, int]
@@ -54,7 +53,7 @@ def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int)
     records = pa.Table.from_batches([batch])
     bad = {**told.bad, **value.bad}
     if not bad:
-        return Converted(table, records, (), skipped)
+        return Converted(table, records, Rejects(), skipped)
     good = pa.array([row not in bad for row in range(batch.num_rows)])
     rejects = rejects_of(records, topic, "convert", {row: Unfit(reason) for row, reason in bad.items()})
     return Converted(table.filter(good), records.filter(good), rejects, skipped)
@@ -65,38 +64,3 @@ def _without_tombstones(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Mapping[
     has_value = pc.fill_null(pc.greater(pc.binary_length(batch.column("value")), 0), pa.scalar(False))
     tombstones = batch.column("partition").filter(pc.invert(has_value))
     return (batch.filter(has_value), Counter(tombstones.to_pylist())) if len(tombstones) else (batch, {})
-
-
-@dataclass(frozen=True, slots=True)
-class Unfit:
-    """Why a record cannot become a row."""
-
-    reason: str
-    column: str | None = None
-
-    @property
-    def code(self) -> str:
-        """The code of the error it is: a value that fits no column is another error than a record without columns."""
-        return InvalidRecord.code if self.column is None else UnfitValue.code
-
-
-def rejects_of(
-    records: pa.Table, topic: str, stage: Literal["convert", "project"], unfit: Mapping[int, Unfit]
-) -> tuple[Reject, ...]:
-    """The rejects for some rows of a table of records as read (`frazil.sources.kafka.reader.SCHEMA`)."""
-    rows = sorted(unfit)
-    return tuple(
-        Reject(
-            partition=SourcePartition(topic, record["partition"]),
-            offset=record["offset"],
-            timestamp=record["timestamp"],
-            key=record["key"],
-            value=record["value"],
-            headers=tuple(record["headers"] or ()),
-            stage=stage,
-            code=unfit[row].code,
-            reason=unfit[row].reason,
-            column=unfit[row].column,
-        )
-        for row, record in zip(rows, records.take(pa.array(rows, pa.int64())).to_pylist(), strict=True)
-    )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from frazil.model import SourcePartition
+from frazil.model import Range, SourcePartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,12 @@ class Source(Protocol):
 
     def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
         """When the first record at or after each start was produced, in ms since the epoch, where there is one."""
+
+    def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
+        """Average bytes per offset, by topic, of the first few records of each range.
+
+        Topics of which none could be had are absent.
+        """
 
     def publish(self, positions: Mapping[SourcePartition, int]) -> None:
         """Tell lag tools that everything before each position is committed."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from frazil.model import Column, Conversion
 from frazil.pipes.default import DefaultPipe
-from frazil.records.convert import Unfit
+from frazil.records.rejects import Unfit
 from frazil.sql import is_usable_name
 from frazil.staging.exact_json import TOO_DEEP, Misfit, Object, Twice, kind_of, parse, short, string, unique
 from frazil.staging.fit import Fit

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from frazil.model import Reject, RejectSummary
+from frazil.model import Reject, RejectKind, RejectSummary
+from frazil.records.rejects import SCHEMA, Rejects, reject
 
-SCHEMA: Final = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.map_(pa.string(), pa.binary())),
-        ("stage", pa.string()),
-        ("code", pa.string()),
-        ("reason", pa.string()),
-        ("column", pa.string()),
-    ]
-)
-"""One reject a row."""
+OTHER: Final = "other reasons"
+"""The kind that counts what is one kind too many."""
 
-_REASONS_KEPT: Final = 20
-"""Reasons whose counts the driver is told; the file has them all."""
+_KINDS: Final = 20
+"""Kinds the driver is told of; the file has every reject with its reason."""
+
+_SHOWN: Final = 300
+"""Characters of a reason, and bytes of a value, that the driver is told of."""
+
+_QUOTED: Final = r"""'(?:[^'\\]|\\.)*'…?|"(?:[^"\\]|\\.)*"…?"""
+"""What a reason, or the name of a key that can be no column, shows of the record."""
+
+_PLACE: Final = r"\b0x[0-9a-f]+|\[\d+\]|\b(?:character|position|line|column|char) \d+"
+"""What a reason says of bytes, and of places in the record."""
 
 
 class RejectFile:
@@ -39,30 +37,23 @@ class RejectFile:
     def __init__(self, scratch: Path) -> None:
         self.path = scratch
         self.first: dict[int, Reject] = {}
-        """The lowest rejected offset of each partition."""
+        """The reject with the lowest offset of each partition, shortened."""
 
         self.counts: Counter[int] = Counter()
         """Rejects by partition."""
 
-        self._reasons: Counter[str] = Counter()
+        self._kinds: dict[tuple[str, str | None, str], RejectKind] = {}
         self._writer: pq.ParquetWriter | None = None
 
-    def add(self, rejects: Iterable[Reject]) -> None:
+    def add(self, rejects: Rejects) -> None:
         """Write some rejects."""
-        rows = list(rejects)
-        if not rows:
-            return
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
-        self._writer.write_batch(pa.RecordBatch.from_pylist([_row(reject) for reject in rows], SCHEMA))
-        for reject in rows:
-            number = reject.partition.partition
-            self.counts[number] += 1
-            known = self.first.get(number)
-            if known is None or reject.offset < known.offset:
-                self.first[number] = reject
-            if reject.reason in self._reasons or len(self._reasons) < _REASONS_KEPT:
-                self._reasons[reject.reason] += 1
+        for table in rejects.tables:
+            if self._writer is None:
+                self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+            self._writer.write_table(table)
+            numbered = table.append_column("row", pa.array(range(table.num_rows), pa.int64()))
+            self._count_partitions(numbered)
+            self._count_kinds(numbered)
 
     def close(self) -> None:
         """Finish the file, if there is one."""
@@ -74,21 +65,40 @@ class RejectFile:
         """What the driver needs to know, with the file at its final `path`; None without rejects."""
         if not self.first:
             return None
-        first = min(self.first.values(), key=lambda reject: (reject.partition, reject.offset))
-        return RejectSummary(self.counts.total(), first, path, dict(self._reasons))
+        first = min(self.first.values(), key=lambda each: (each.partition, each.offset))
+        return RejectSummary(self.counts.total(), first, path, tuple(self._kinds.values()))
+
+    def _count_partitions(self, numbered: pa.Table) -> None:
+        # Rows of one partition come in the order of their offsets, so its first row has the lowest.
+        for group in _groups(numbered, "partition"):
+            number = group["partition"]
+            self.counts[number] += group["row_count"]
+            found = _row(numbered, group["row_min"])
+            if number not in self.first or found.offset < self.first[number].offset:
+                self.first[number] = found
+
+    def _count_kinds(self, numbered: pa.Table) -> None:
+        for name, shown in (("reason", f"{_QUOTED}|{_PLACE}"), ("column", _QUOTED)):
+            kind = pc.replace_substring_regex(numbered.column(name), shown, "…")
+            numbered = numbered.append_column(f"{name} kind", kind)
+        for group in _groups(numbered, "code", "column kind", "reason kind"):
+            key = (group["code"], group["column kind"], group["reason kind"][:_SHOWN])
+            if key not in self._kinds and len(self._kinds) >= _KINDS - 1:
+                key = (group["code"], None, OTHER)
+            known = self._kinds.get(key) or RejectKind(*key, 0, _row(numbered, group["row_min"]))
+            self._kinds[key] = replace(known, count=known.count + group["row_count"])
 
 
-def _row(reject: Reject) -> dict[str, object]:
-    return {
-        "topic": reject.partition.topic,
-        "partition": reject.partition.partition,
-        "offset": reject.offset,
-        "timestamp": reject.timestamp,
-        "key": reject.key,
-        "value": reject.value,
-        "headers": list(reject.headers),
-        "stage": reject.stage,
-        "code": reject.code,
-        "reason": reject.reason,
-        "column": reject.column,
-    }
+def _groups(numbered: pa.Table, *keys: str) -> Iterator[dict[str, Any]]:
+    """The groups of rows that have the same `keys`: these, the first row and the number of rows of each."""
+    grouped = numbered.group_by(list(keys), use_threads=False)
+    for batch in grouped.aggregate([("row", "min"), ("row", "count")]).to_batches(max_chunksize=1000):
+        yield from batch.to_pylist()
+
+
+def _row(table: pa.Table, row: int) -> Reject:
+    """One reject with what the driver needs of it."""
+    found = reject(table.slice(row, 1).to_pylist()[0])
+    return replace(
+        found, key=None, value=found.value and found.value[:_SHOWN], headers=(), reason=found.reason[:_SHOWN]
+    )

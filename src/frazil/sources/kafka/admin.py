@@ -14,9 +14,10 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicColle
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from frazil.errors import NoStartingOffset
-from frazil.model import SourcePartition
+from frazil.model import Range, SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.sources.kafka.faults import QUIET, is_missing_topic, translate
+from frazil.sources.kafka.sample import average_sizes
 
 _PATIENCE = 15.0
 """Seconds to wait for one answer of a broker."""
@@ -107,6 +108,10 @@ class KafkaSource:
             finally:
                 self._consumer.unassign()
         return found
+
+    def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
+        with self._reading:
+            return average_sizes(self._consumer, ranges)
 
     def publish(self, positions: Mapping[SourcePartition, int]) -> None:
         if not positions:
