@@ -9,12 +9,12 @@ from enum import Enum
 LONGEST_NAME = 255
 """Characters a name may have; longer ones are refused before they come here."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NO_CHARACTER = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def is_usable_name(text: str) -> bool:
-    """Whether `text` can name a column: not empty, at most 255 characters, no control character."""
-    return 0 < len(text) <= LONGEST_NAME and not _CONTROL.search(text)
+    """Whether `text` can name a column: not empty, at most 255 characters, none a control or half a pair."""
+    return 0 < len(text) <= LONGEST_NAME and not _NO_CHARACTER.search(text)
 
 
 def ident(text: str) -> str:

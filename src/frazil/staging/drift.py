@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isinf
 from typing import Any, Final
 
 import msgspec
@@ -10,6 +11,8 @@ from msgspec import Raw
 
 from frazil.model import NOTHING_SEEN, Seen
 from frazil.staging.decoder import REFUSED
+from frazil.staging.exact_json import Misfit, Object, is_text, parse
+from frazil.staging.exact_json import raw as written
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS: Final = msgspec.json.Decoder(list[Raw])
@@ -29,17 +32,43 @@ def members(value: bytes | str | Raw) -> Mapping[str, Raw]:
     return found
 
 
-def keys_of(value: bytes | str) -> Mapping[str, Raw]:
-    """The members of a record; a record that is no JSON object has none."""
+def seen_in(value: str, known: Callable[[str], bool], *, deep: bool) -> Mapping[str, Seen]:
+    """What the values of a record's keys look like that are not known; `deep` for what is within objects and arrays.
+
+    A record that is no JSON object has none.
+    """
+    levels = _DEEPEST if deep else 0
     try:
-        return members(value)
+        return {key: _seen(raw, levels) for key, raw in members(value).items() if not known(key)}
     except REFUSED:
+        return _seen_exactly(value, known, levels)
+
+
+def _seen_exactly(value: str, known: Callable[[str], bool], levels: int) -> Mapping[str, Seen]:
+    """What a record looks like that msgspec cannot read, as the exact tier reads it."""
+    try:
+        parsed = parse(value)
+    except (Misfit, RecursionError):
         return {}
+    if not isinstance(parsed, Object):
+        return {}
+    return {key: _seen_value(member, levels) for key, member in parsed if not known(key)}
 
 
-def seen_in(value: bytes | str, known: Callable[[str], bool], *, deep: bool) -> Mapping[str, Seen]:
-    """What the values of a record's keys look like that are not known; `deep` for what is within objects and arrays."""
-    return {key: _seen(raw, _DEEPEST if deep else 0) for key, raw in keys_of(value).items() if not known(key)}
+def _seen_value(value: Any, levels: int) -> Seen:
+    match value:
+        case Object():
+            found = {key: _seen_value(member, levels - 1) for key, member in value} if levels else {}
+            return Seen(fields=tuple(found.items()))
+        case list():
+            element = NOTHING_SEEN
+            for item in value if levels else ():
+                element = element.merged_with(_seen_value(item, levels - 1))
+            return Seen(element=element)
+        case str() if is_text(value):
+            return Seen(frozenset({"string"}))
+        case _:
+            return Seen(frozenset({_scalar(written(value).encode())}))
 
 
 def _seen(raw: Raw, levels: int) -> Seen:
@@ -60,5 +89,6 @@ def _scalar(text: bytes) -> str:
     if kind is not None:
         return kind
     if not text.lstrip(b"-").isdigit():
-        return "double"
+        # Beyond a double's range, too, only text keeps the value.
+        return "huge" if isinf(float(text)) else "double"
     return "long" if len(text) < 21 and -(2**63) <= int(text) < 2**63 else "huge"

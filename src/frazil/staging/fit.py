@@ -128,8 +128,7 @@ class Fit:
                 raise Misfit("a key of the map is null")
             if member is None and kind.value_required:
                 raise Misfit(f"the value of {shown(key)} is null and must not be")
-            name = self._within(f"the key {shown(key)}", kind.key, key, path)
-            name = name if name.startswith('"') else f'"{name}"'
+            name = _key(kind.key, self._within(f"the key {shown(key)}", kind.key, key, path))
             if name in members:
                 raise Misfit(f"the key {shown(key)} appears twice")
             members[name] = self._within(f"[{shown(key)}]", kind.value, member, path)
@@ -162,7 +161,7 @@ def _binary(value: Any) -> str:
     text = value.strip() if is_text(value) else None
     if text is None or not _HEXADECIMAL.fullmatch(text):
         raise Misfit(f"{shown(value)} is no text of pairs of hexadecimal digits")
-    return f'"{text}"'
+    return f'"{text.lower()}"'
 
 
 def _variant(value: Any) -> str:
@@ -196,6 +195,12 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         return [(key, member) for key, member in value]
     raise unfit(value, "map")
+
+
+def _key(kind: IcebergType, text: str) -> str:
+    """A key of a map as a JSON string, the same one for all equal keys."""
+    bare = text if text.startswith('"') else f'"{text}"'
+    return f'"{numbers.shortest(str(kind), bare[1:-1])}"' if str(kind) in ("float", "double") else bare
 
 
 def _unique_members(value: Object) -> list[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
@@ -80,7 +81,7 @@ def decimal(kind: Primitive, value: Any, *, rounds: bool) -> str:
         raise Misfit(f"{shown(value)} has more than {kind.scale} digits after the point")
     if abs(nearest) >= Decimal(10) ** (kind.precision - kind.scale):
         raise _out_of_range(value, str(kind))
-    return f"{nearest:f}"
+    return f"{nearest or abs(nearest):f}"
 
 
 def floating(name: str, value: Any) -> str:
@@ -95,6 +96,14 @@ def floating(name: str, value: Any) -> str:
     if abs(float(number)) >= (_LARGEST_FLOAT if name == "float" else float("inf")):
         raise _out_of_range(value, name)
     return str(value) if isinstance(value, Number) else str(number)
+
+
+def shortest(name: str, text: str) -> str:
+    """The shortest text of a number that `floating` has accepted: one for all texts of that number."""
+    number = float(text)
+    if name == "float":
+        (number,) = struct.unpack("<f", struct.pack("<f", number))
+    return repr(number or 0.0)
 
 
 def survives_in_variant(number: str) -> bool:
