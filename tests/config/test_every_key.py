@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from frazil.config import load
@@ -129,6 +131,12 @@ def given(key: str, value: str) -> Texts:
 @pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS])
 def test_a_good_value_is_taken(key: str, good: str) -> None:
     load({**LEAST, **given(key, good)})
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower, str.capitalize])
+@pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS if good.lower() in ("true", "false")])
+def test_flags_may_be_written_in_any_case(key: str, good: str, change: Callable[[str], str]) -> None:
+    load({**LEAST, **given(key, change(good))})
 
 
 @pytest.mark.parametrize(("key", "bad"), WRONG.items())

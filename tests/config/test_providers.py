@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from frazil.config import ConnectorSettings, load
+from frazil.config import ConnectorSettings, load, worker_keys
 from frazil.config.providers import DIRECTORY, ENVIRONMENT, FILE
 from frazil.errors import InvalidConfiguration
 
 from .connector import LEAST, Texts, problems
-
-Worker = Callable[..., Texts]
 
 PASSWORD = "consumer.override.sasl.password"
 
@@ -272,6 +269,17 @@ def test_keys_frazil_does_without_are_looked_up_where_the_provider_is_declared(
 
     assert list(found) == ["jmx", "snowflake.private.key"]
     assert "hush" not in found["jmx"]
+
+
+def test_commands_without_a_connector_get_the_workers_own_keys_looked_up(
+    worker: Texts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONE", "1")
+    own = {"spark.one": "${env:ONE}", "frazil.home": "/data", "consumer.sasl.password": "${env:NONE}"}
+
+    assert worker_keys({**worker, **own}) == {"spark.one": "1", "frazil.home": "/data"}
+    with pytest.raises(InvalidConfiguration, match=r"spark\.two: holds \$\{env:NONE\}"):
+        worker_keys({**worker, "spark.two": "${env:NONE}"})
 
 
 def test_declarations_that_nobody_reads_are_listed(worker: Texts) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from frazil.config import Target, load, refuse_shared_keys
 from frazil.config.converters import BYTES, JSON, STRING
+from frazil.config.providers import ENVIRONMENT
 from frazil.errors import InvalidConfiguration
 from frazil.model import Conversion
 
@@ -445,10 +446,14 @@ def test_a_pattern_that_java_and_python_read_differently_is_refused(pattern: str
     assert "no regular expression" in problems({"topics.regex": pattern}, without=["topics"])["topics.regex"]
 
 
-keys = st.sampled_from([*LEAST, *SECRETS, "topics.regex", "tasks.max", "transforms", "consumer.group.id"]) | st.text()
+declarations = ("config.providers", "config.providers.env.class", "config.providers.env.param.allowlist.pattern")
+others = ("topics.regex", "tasks.max", "transforms", "consumer.group.id", "snowflake.topic2table.map")
+keys = st.sampled_from([*LEAST, *SECRETS, *others, *declarations])
+texts = st.text() | st.sampled_from(["env", ENVIRONMENT, "${env:HOME}", "${file:/etc/hostname:x}", "${", "${a:b:c}"])
+mappings = st.dictionaries(keys | st.text(), texts)
 
 
-@given(st.dictionaries(keys, st.text()), st.dictionaries(keys, st.text()))
+@given(mappings, mappings)
 def test_any_mapping_gives_settings_or_one_named_error(connector: dict[str, str], worker: dict[str, str]) -> None:
     with contextlib.suppress(InvalidConfiguration):
         load(connector, worker)

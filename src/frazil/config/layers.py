@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from frazil.config import converters, providers
 from frazil.config.secrets import is_secret
@@ -21,7 +21,7 @@ _WORKER_CLIENT = "it is for the worker's own connections; for reading write it w
 class Layers:
     """One connector's keys, whoever gave them."""
 
-    given: dict[str, str]
+    given: dict[str, str] = field(repr=False)
     """Later layers over earlier ones, without blanks around values; a key with a blank value counts as not written."""
 
     no_effect: tuple[tuple[str, str], ...]

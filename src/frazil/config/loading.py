@@ -39,10 +39,24 @@ def load(
         problems = providers.without_values(problems, masked, {key: given.get(key, "") for key in resolved.keys})
     problems = resolved.problems + [problem for problem in problems if problem.key not in resolved.failed]
     if settings is None or problems:
-        raise InvalidConfiguration(_subject(connector), sorted(problems, key=lambda problem: problem.key))
+        raise InvalidConfiguration(_subject("connector", connector), sorted(problems, key=lambda problem: problem.key))
     options = ((f"{TABLE_OPTIONS}: {name}", reason) for name, reason in settings.table_options.no_effect)
     no_effect = (*laid.no_effect, *settings.no_effect, *settings.void_keys(), *options)
     return settings.model_copy(update={"no_effect": tuple(sorted(no_effect)), "from_providers": resolved.keys})
+
+
+def worker_keys(worker: Source) -> dict[str, str]:
+    """The `frazil.*` and `spark.*` keys of a worker file, for commands that need no connector; placeholders looked up.
+
+    Raises:
+        InvalidConfiguration: the file cannot be read, or a placeholder cannot be looked up.
+    """
+    given = _read("worker", worker)
+    own = {key: value for key, value in given.items() if key.startswith(("frazil.", "spark."))}
+    resolved = providers.resolve(own, given, known.is_optional)
+    if resolved.problems:
+        raise InvalidConfiguration(_subject("worker", worker), resolved.problems)
+    return layers.written(resolved.values)
 
 
 def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
@@ -66,12 +80,12 @@ def _read(what: str, source: Source | None) -> dict[str, str]:
     if source is None:
         return {}
     if isinstance(source, Mapping):
-        return properties.texts(f"the {what} configuration", source)
+        return properties.texts(_subject(what, source), source)
     return properties.read(Path(source))
 
 
-def _subject(connector: Source) -> str:
-    return "the connector configuration" if isinstance(connector, Mapping) else f"the connector file {connector}"
+def _subject(what: str, source: Source) -> str:
+    return f"the {what} configuration" if isinstance(source, Mapping) else f"the {what} file {source}"
 
 
 def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[Problem]]:

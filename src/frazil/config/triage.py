@@ -30,7 +30,7 @@ _SNOWPIPE_UNLESS_TOLD = "com.snowflake.kafka.connector.SnowflakeSinkConnector"
 class Triage:
     """The given keys, each in its place."""
 
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict, repr=False)
     """Keys that are settings, still as text."""
 
     consumer: dict[str, str] = field(default_factory=dict, repr=False)
