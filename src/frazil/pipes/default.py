@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
@@ -52,15 +52,24 @@ class DefaultPipe:
     columns: tuple[Column, ...]
     """All columns of the table, in its order."""
 
+    _payload: tuple[Column, ...] = field(init=False, repr=False, compare=False)
+    # Asked for every key of every record that the exact tier looks at: looked up, not searched.
+    _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _by_folded_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_payload", tuple(column for column in self.columns if not is_metadata(column)))
+        for column in self._payload:
+            self._by_name[column.name] = column
+            self._by_folded_name.setdefault(column.name.casefold(), column)
+
     def payload(self) -> tuple[Column, ...]:
         """The columns that come from the record's keys: all but RECORD_METADATA."""
-        return tuple(column for column in self.columns if not is_metadata(column))
+        return self._payload
 
     def column_for(self, key: str) -> Column | None:
         """The column a top-level key goes to: that of the same name, else the one equal ignoring case."""
-        folded = key.casefold()
-        candidates = [column for column in self.payload() if column.name.casefold() == folded]
-        return next((column for column in candidates if column.name == key), candidates[0] if candidates else None)
+        return self._by_name.get(key) or self._by_folded_name.get(key.casefold())
 
     def select(
         self, source: str, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False
