@@ -17,6 +17,9 @@ from frazil.config.secrets import is_secret, mask
         "consumer.override.sasl.password",
         "consumer.ssl.key.password",
         "consumer.ssl.key.pem",
+        "consumer.ssl.keystore.key",
+        "consumer.ssl.truststore.password",
+        "consumer.sasl.oauthbearer.client.credentials.client.secret",
         "value.converter.basic.auth.user.info",
         "spark.hadoop.fs.s3a.access.key",
         "spark.hadoop.fs.s3a.secret.key",
@@ -28,7 +31,9 @@ def test_keys_that_hold_secrets_are_known(key: str) -> None:
     assert is_secret(key)
 
 
-@pytest.mark.parametrize("key", ["name", "topics", "key.converter", "bootstrap.servers", "spark.master"])
+@pytest.mark.parametrize(
+    "key", ["name", "topics", "key.converter", "bootstrap.servers", "spark.master", "consumer.sasl.mechanism"]
+)
 def test_ordinary_keys_are_no_secrets(key: str) -> None:
     assert not is_secret(key)
 

@@ -9,7 +9,7 @@ MASK = "****"
 """What stands where a secret was."""
 
 _SECRET_KEY = re.compile(
-    r"password|passphrase|private\.?key|secret|token|jaas|credential|sasl\.|basic\.auth|bearer\.auth|user\.info"
+    r"password|passphrase|private\.?key|secret|token|jaas|credential|sasl\.(?!mechanisms?$)|basic\.auth|bearer\.auth|user\.info"
     r"|access\.?key|api\.?key|account\.key|keystore\.key|ssl\.key\b|(override|jdbc)\.map",
     re.IGNORECASE,
 )
