@@ -26,6 +26,9 @@ from frazil.staging.rejects import RejectFile
 from frazil.staging.storage import Storage, StorageRefused
 from frazil.staging.write import Written
 
+_CHUNK_RECORDS = 200_000
+"""Records of one chunk at most: what is kept beside small records, and told of bad ones, is more than their bytes."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -101,11 +104,8 @@ def _up_to_the_first_reject(task: Task, staged: Staged) -> Staged:
     )
     if again.failure:
         return again
-    return replace(again, ranges=again.ranges or _untouched(task), rejects=staged.rejects)
-
-
-def _untouched(task: Task) -> tuple[StagedRange, ...]:
-    return tuple(StagedRange(each.partition, each.start, each.start) for each in task.ranges)
+    untouched = tuple(StagedRange(each.partition, each.start, each.start) for each in ranges if not each.length)
+    return replace(again, ranges=(*again.ranges, *untouched), rejects=staged.rejects)
 
 
 def _discard(staged: Staged) -> None:
@@ -174,7 +174,7 @@ class _Stage:
             tables.append(converted.table)
             records.append(converted.records)
             size += batch.column("value").nbytes
-            if size >= self._task.chunk_bytes:
+            if size >= self._task.chunk_bytes or sum(table.num_rows for table in tables) >= _CHUNK_RECORDS:
                 yield pa.concat_tables(tables), pa.concat_tables(records)
                 tables, records, size = [], [], 0
         if tables:
