@@ -165,6 +165,9 @@ class Conversion:
     nested_type: Literal["variant", "json", "struct"] = "variant"
     """What columns for objects and arrays are created as."""
 
+    normalizes: bool = False
+    """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""
+
 
 @dataclass(frozen=True, slots=True)
 class Buffer:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from frazil.cli.session import start_spark
-from frazil.config import properties
+from frazil.config import worker_keys
 from frazil.errors import NothingSetUp
 from frazil.tables.catalog import Catalog
 from frazil.tables.session import choose_catalog, iceberg_catalog
@@ -23,7 +23,7 @@ def open_catalog(home: Path, worker: Path | None, console: Console) -> Iterator[
     Raises:
         NothingSetUp: there is no embedded catalog in `home` and no worker file names another.
     """
-    given = properties.read(worker) if worker else {}
+    given = worker_keys(worker) if worker else {}
     spark = {key: value for key, value in given.items() if key.startswith("spark.")}
     if not spark and not (home / "catalog.db").exists():
         raise NothingSetUp(

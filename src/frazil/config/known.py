@@ -120,9 +120,6 @@ NOT_YET: Mapping[str, NotYet] = {
         "a dead-letter topic is", instead="Remove the key; with errors.tolerance=all rejects are kept in files."
     ),
     "predicates": NotYet("predicates of transforms are"),
-    "snowflake.compatibility.enable.column.identifier.normalization": NotYet(
-        "upper-casing the names of new columns is", ("false",)
-    ),
     "snowflake.enable.schematization": NotYet(
         "landing whole records in one RECORD_CONTENT column is", ("true",), "Write true."
     ),

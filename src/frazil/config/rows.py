@@ -88,6 +88,12 @@ class RowSettings(Section):
     )
     """What columns for objects and arrays are created as: VARIANT, JSON text, or structs and lists."""
 
+    normalize_columns: Flag = Field(
+        validation_alias=Keys("snowflake.compatibility.enable.column.identifier.normalization"), default=False
+    )
+    """Whether keys are normalised like identifiers of Snowflake before they find a column or name a
+    new one: put in upper case, unless they are in double quotes."""
+
     @property
     def conversion(self) -> Conversion:
         """How records become rows."""
@@ -106,4 +112,5 @@ class RowSettings(Section):
             time_zone=self.time_zone,
             numbers=self.numbers,
             nested_type=self.nested_type,
+            normalizes=self.normalize_columns,
         )

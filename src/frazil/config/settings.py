@@ -96,11 +96,6 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """Whether missing tables are created (`iceberg`, or `snowflake`, which means the same here) or are an error
     (`none`). Created tables may do without parts of RECORD_METADATA, other than Snowflake's Iceberg tables."""
 
-    normalize_columns: Flag = Field(
-        validation_alias=Keys("snowflake.compatibility.enable.column.identifier.normalization"), default=False
-    )
-    """Whether names of new columns are put in upper case unless the key is in double quotes."""
-
     table_options: Annotated[TableOptions, BeforeValidator(_table_options)] = Field(
         validation_alias=Keys(TABLE_OPTIONS), default=TableOptions(), json_schema_extra={"default": ""}
     )

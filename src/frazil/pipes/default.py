@@ -10,6 +10,7 @@ import orjson
 
 from frazil.model import Column, Primitive
 from frazil.pipes import record_metadata
+from frazil.pipes.naming import normalized
 from frazil.pipes.types import cast, json_structure, sql_type
 from frazil.records import metadata
 from frazil.records.convert import VALUE
@@ -52,6 +53,9 @@ class DefaultPipe:
     columns: tuple[Column, ...]
     """All columns of the table, in its order."""
 
+    normalizes: bool = False
+    """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""
+
     _payload: tuple[Column, ...] = field(init=False, repr=False, compare=False)
     # Asked for every key of every record that the exact tier looks at: looked up, not searched.
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -69,6 +73,8 @@ class DefaultPipe:
 
     def column_for(self, key: str) -> Column | None:
         """The column a top-level key goes to: that of the same name, else the one equal ignoring case."""
+        if self.normalizes:
+            key = normalized(key)
         return self._by_name.get(key) or self._by_folded_name.get(key.casefold())
 
     def select(

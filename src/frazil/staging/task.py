@@ -118,7 +118,7 @@ class _Stage:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._pipe = DefaultPipe(task.shape.columns)
+        self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
         self._topic = task.ranges[0].partition.topic
         self._projector = Projector(
             worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves

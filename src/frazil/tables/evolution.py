@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal
 
 from frazil.model import NOTHING_SEEN, Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
@@ -30,12 +30,13 @@ def merged(drifts: Iterable[Drift]) -> Drift:
     return together
 
 
-def columns_for(drift: Drift, nested: NestedType) -> dict[str, IcebergType]:
-    """The columns to add, sorted by name; ids within types are given by the catalog.
+def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> dict[str, IcebergType]:
+    """The columns to add, sorted by name; ids within types are given by the catalog; `name` gives a key's column.
 
     Keys that differ only by case are one column, spelled as the first of them in code point order.
     """
-    return {name: column_type(seen, nested) for name, seen in _ignoring_case(drift).items()}
+    named = merged({name(key): seen} for key, seen in drift.items())
+    return {column: column_type(seen, nested) for column, seen in _ignoring_case(named).items()}
 
 
 def column_type(seen: Seen, nested: NestedType) -> IcebergType:
