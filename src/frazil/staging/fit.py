@@ -192,9 +192,13 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     """The entries of a map: an object's members, or an array of pairs (spec 4.1)."""
     if isinstance(value, Object):
         return list(value)
-    if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+    if isinstance(value, list) and all(_is_pair(entry) for entry in value):
         return [(key, member) for key, member in value]
     raise unfit(value, "map")
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and not isinstance(value, Object) and len(value) == 2
 
 
 def _key(kind: IcebergType, text: str) -> str:

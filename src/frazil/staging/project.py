@@ -125,7 +125,8 @@ class Projector:
         if rows.count and self._uniform and self._screen.reading.may_be_strict:
             try:
                 return self._copy(rows, path, result, strict=True)
-            except duckdb.InvalidInputException:
+            except (duckdb.InvalidInputException, UnicodeDecodeError):
+                # DuckDB's message may cut the record it shows within a character.
                 self._uniform = False
                 path.unlink(missing_ok=True)
         self._send_to_judge(rows, self._malformed(rows), result)
