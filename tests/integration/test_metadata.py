@@ -179,3 +179,19 @@ def _told(found: Iterable[str | dict[str, Any]]) -> list[dict[str, Any]]:
     parsed = [json.loads(told) if isinstance(told, str) else told for told in found]
     known = [{name: value for name, value in told.items() if value is not None} for told in parsed]
     return sorted(known, key=lambda told: (told["topic"], told["offset"]))
+
+
+@pytest.mark.parametrize(("nested", "kind"), [("variant", "variant"), ("json", "string")])
+def test_a_created_table_keeps_structured_headers(
+    connect, topic, spark: SparkSession, broker: KafkaBroker, nested: str, kind: str
+):
+    produce(broker.bootstrap_servers, topic, ['{"n": 1}'], headers=[("number", b"42")])
+
+    caught_up(connect(topic, **{"snowflake.feature.structured.headers": "true", "frazil.nested.type": nested}))
+
+    table = spark.table(f"frazil.public.{topic.upper()}")
+    assert table.schema["RECORD_METADATA"].dataType.simpleString() == kind
+    (row,) = table.selectExpr(
+        ("to_json({})" if kind == "variant" else "{}").format("RECORD_METADATA") + " AS told"
+    ).collect()
+    assert json.loads(row.told)["headers"] == {"number": 42}

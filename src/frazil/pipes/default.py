@@ -11,7 +11,7 @@ import orjson
 from frazil.model import Column, Primitive
 from frazil.pipes import record_metadata
 from frazil.pipes.naming import normalized
-from frazil.pipes.types import cast, json_structure, sql_type
+from frazil.pipes.types import cast, file_name, json_structure, sql_type
 from frazil.records import metadata
 from frazil.records.convert import VALUE
 from frazil.sql import ident, literal
@@ -82,6 +82,8 @@ class DefaultPipe:
     ) -> str:
         """The SELECT that projects the rows of `source`, which has the columns `frazil.records.convert` makes.
 
+        Its columns are called what they are called in data files.
+
         It fails with `TIME_FORM` on a time that DuckDB would not read as it is meant.
 
         Args:
@@ -90,9 +92,8 @@ class DefaultPipe:
             defaults: by column, JSON text that stands for keys no record has.
             strict: fail on a record that lacks a key or has one twice, at any depth.
         """
-        columns = ", ".join(
-            f"{self._expression(column, reading, defaults or {})} AS {ident(column.name)}" for column in self.columns
-        )
+        values = ((self._expression(column, reading, defaults or {}), file_name(column)) for column in self.columns)
+        columns = ", ".join(f"{value} AS {ident(name)}" for value, name in values)
         return f"SELECT {columns} FROM ({self._parsed(source, reading, strict=strict)})"
 
     def misformed(self, source: str, row: str, reading: Reading) -> str:

@@ -84,6 +84,13 @@ def unsupported(column: Column, conversion: Conversion) -> str | None:
             return f"its type is {other}"
 
 
+def created_type(conversion: Conversion) -> IcebergType:
+    """The type of the column in tables frazil creates: a struct, unless headers are to keep their structure."""
+    if not conversion.structured_headers:
+        return metadata.column_type()
+    return Primitive("variant" if conversion.nested_type == "variant" else "string")
+
+
 def keeps_structure(column: Column) -> bool:
     """Whether header values can keep their JSON types in this column; in a struct they are texts."""
     return isinstance(column.type, Primitive)

@@ -110,9 +110,18 @@ def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
             return f"unhex({expression})"
 
 
+def file_name(column: Column) -> str:
+    """What a column is called in data files; readers go by field ids.
+
+    DuckDB finds no column with capital letters when it is told which VARIANTs not to shred.
+    """
+    return column.name.lower() if column.type == VARIANT else column.name
+
+
 def field_ids(columns: Sequence[Column]) -> str:
     """The value of COPY's FIELD_IDS for these columns."""
-    return "{" + ", ".join(f"{ident(column.name)}: {_field_id(column.id, column.type)}" for column in columns) + "}"
+    ids = (f"{ident(file_name(column))}: {_field_id(column.id, column.type)}" for column in columns)
+    return "{" + ", ".join(ids) + "}"
 
 
 def _field_id(number: int, kind: IcebergType) -> str:

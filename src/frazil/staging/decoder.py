@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
-from frazil.staging.numbers import survives_in_variant
+from frazil.records.value import survives_in_variant
 from frazil.staging.times import TimeType, is_plain
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

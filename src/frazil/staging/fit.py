@@ -13,6 +13,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.records.value import survives_in_variant
 from frazil.staging import numbers, times
 from frazil.staging.exact_json import Misfit, Number, Object, Twice, is_text, parse, raw, shown, string, unfit, unique
 
@@ -167,7 +168,7 @@ def _binary(value: Any) -> str:
 def _variant(value: Any) -> str:
     text = raw(value)
     for each in _scalars_and_objects(value):
-        if isinstance(each, Number) and not numbers.survives_in_variant(each):
+        if isinstance(each, Number) and not survives_in_variant(each):
             raise Misfit(f"the number {shown(each)} is more than a VARIANT keeps exactly")
         if isinstance(each, Object) and len({key for key, _ in each}) < len(each):
             raise Misfit("an object within the VARIANT has a key twice")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.pipes.types import file_name
 
 _TRUNCATED: Final = 16
 """Code points of a text bound, as Iceberg's default metrics mode `truncate(16)`."""
@@ -57,7 +58,7 @@ def iceberg_metrics(columns: Sequence[Column], statistics: Statistics) -> dict[s
 
 def _leaves(columns: Sequence[Column]) -> Iterator[tuple[int, IcebergType, str, bool]]:
     for column in columns:
-        yield from _within(column.id, column.type, (column.name,), in_list=False)
+        yield from _within(column.id, column.type, (file_name(column),), in_list=False)
 
 
 def _within(

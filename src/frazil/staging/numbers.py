@@ -106,14 +106,6 @@ def shortest(name: str, text: str) -> str:
     return repr(number or 0.0)
 
 
-def survives_in_variant(number: str) -> bool:
-    """Whether a JSON number keeps its value in a VARIANT, where whole numbers are BIGINT and others DOUBLE."""
-    if number.lstrip("-").isdigit():
-        return -RANGES["long"] <= Decimal(number) < RANGES["long"]
-    exact = _read(number)
-    return exact is not None and exact == Decimal(repr(float(number)))
-
-
 def plain(number: Number) -> str:
     """A number's text in a text column: plain, without trailing zeros."""
     exact = _read(number)

@@ -173,7 +173,7 @@ class _Stage:
             self._skipped.update(converted.skipped)
             tables.append(converted.table)
             records.append(converted.records)
-            size += batch.column("value").nbytes
+            size += batch.column("value").nbytes + batch.column("key").nbytes
             if size >= self._task.chunk_bytes or sum(table.num_rows for table in tables) >= _CHUNK_RECORDS:
                 yield pa.concat_tables(tables), pa.concat_tables(records)
                 tables, records, size = [], [], 0

@@ -9,8 +9,8 @@ from typing import Final
 
 import duckdb
 
-from frazil.model import Column, Primitive
-from frazil.pipes.types import field_ids
+from frazil.model import Column
+from frazil.pipes.types import VARIANT, field_ids, file_name
 from frazil.sql import ident, literal
 from frazil.staging.metrics import Statistics
 
@@ -32,7 +32,7 @@ class Written:
 def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[Column], path: Path) -> Written:
     """Write what `select` yields to `path`, with the columns' field ids."""
     options = [_COMPRESSION, f"FIELD_IDS {field_ids(columns)}", "RETURN_STATS"]
-    variants = [column.name for column in columns if column.type == Primitive("variant")]
+    variants = [file_name(column) for column in columns if column.type == VARIANT]
     if variants:
         # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless told not to.
         options.append("SHREDDING {" + ", ".join(f"{ident(name)}: 'VARIANT'" for name in variants) + "}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from frazil.errors import CatalogUnavailable, TableMissing
-from frazil.model import Column, TableName
+from frazil.model import Column, IcebergType, TableName
 from frazil.records import metadata
 from frazil.tables.jvm import JAVA_ERRORS, java_class, java_message
 from frazil.tables.schema import schema_to_json
@@ -105,15 +105,16 @@ class Catalog:
         """Whether the table exists."""
         return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
 
-    def create(self, table: TableName, properties: Mapping[str, str]) -> Any:
+    def create(self, table: TableName, told: IcebergType, properties: Mapping[str, str]) -> Any:
         """Create the table with RECORD_METADATA only; its other columns come with the first records.
 
         Args:
             table: its name.
+            told: the type of RECORD_METADATA.
             properties: Iceberg's, over those every created table has.
         """
         self.ensure_namespace(table.namespace)
-        columns = (Column(1, metadata.COLUMN, metadata.column_type()),)
+        columns = (Column(1, metadata.COLUMN, told),)
         schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(columns))
         builder = self._java.buildTable(self._identifier(table), schema)
         for key, value in {**_CREATED, **properties}.items():

@@ -55,7 +55,7 @@ class Table:
         except TableMissing:
             if create is None:
                 raise
-            java = catalog.create(name, create)
+            java = catalog.create(name, record_metadata.created_type(conversion or Conversion()), create)
         table = cls(catalog, name, java, conversion)
         told = next((column for column in table.shape().columns if is_metadata(column)), None)
         if told and table.conversion.structured_headers and not record_metadata.keeps_structure(told):
