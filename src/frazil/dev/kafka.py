@@ -24,7 +24,8 @@ from frazil.dev.errors import BrokerFailed, PortInUse
 from frazil.dev.jars import kafka_jars, pyspark_jars
 from frazil.dev.java import require_java
 from frazil.dev.ports import LOOPBACK, answers, free_port, is_free
-from frazil.dev.settings import LOGGING, server_properties
+from frazil.dev.secured import Secured
+from frazil.dev.settings import LOGGING, as_properties, server_properties
 
 READY_WITHIN = 60.0
 """Seconds a broker may take to answer; three is usual."""
@@ -44,6 +45,7 @@ class KafkaBroker:
         port: The port of the loopback address to listen on; 0 picks a free one, kept across restarts.
         properties: Broker settings that win over those in `frazil.dev.settings`.
         progress: Called with a line of text when something takes long.
+        secured: A second listener, with SASL and TLS; none by default.
     """
 
     def __init__(
@@ -52,10 +54,13 @@ class KafkaBroker:
         port: int = 0,
         properties: Mapping[str, str] | None = None,
         progress: Callable[[str], None] = lambda _: None,
+        secured: Secured | None = None,
     ) -> None:
         self.directory = directory.absolute()
         self.port = port or free_port()
+        self.secured_port = free_port(self.port)
         self.properties = dict(properties or {})
+        self.secured = secured
         self._progress = progress
         self._process: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
@@ -64,6 +69,11 @@ class KafkaBroker:
     def bootstrap_servers(self) -> str:
         """What a client puts into `bootstrap.servers`."""
         return f"{LOOPBACK}:{self.port}"
+
+    @property
+    def secured_servers(self) -> str:
+        """The same for a client that speaks SASL over TLS."""
+        return f"{LOOPBACK}:{self.secured_port}"
 
     @property
     def log(self) -> Path:
@@ -99,6 +109,8 @@ class KafkaBroker:
         self._watcher = watch(self._process.pid)
         try:
             self._wait_until_ready(self._process)
+            if self.secured:
+                self.secured.add_users(AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0}))
         except BaseException:
             self.kill()
             raise
@@ -142,8 +154,11 @@ class KafkaBroker:
         return self.directory / "data"
 
     def _write_settings(self) -> None:
-        text = server_properties(self.port, free_port(other_than=self.port), self._data, self.properties)
-        self._settings.write_text(text)
+        settings = server_properties(self.port, free_port(self.port, self.secured_port), self._data)
+        if self.secured:
+            settings |= self.secured.properties(self.secured_port, settings)
+            self._settings.touch(mode=0o600)  # it holds the users' passwords
+        self._settings.write_text(as_properties({**settings, **self.properties}))
         (self.directory / "log4j2.properties").write_text(LOGGING)
 
     def _format(self, jars: Path) -> None:

@@ -12,10 +12,10 @@ SAFE_PORTS = range(20000, 32000)
 one day given the server's own port as its source, connects to itself, and the server cannot come back."""
 
 
-def free_port(other_than: int = 0) -> int:
+def free_port(*other_than: int) -> int:
     """Return a port on the loopback address that nobody listens on."""
     candidates = random.SystemRandom().sample(SAFE_PORTS, k=200)
-    return next(port for port in candidates if port != other_than and is_free(port))
+    return next(port for port in candidates if port not in other_than and is_free(port))
 
 
 def is_free(port: int) -> bool:

@@ -6,17 +6,17 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Literal, TypeVar
 
 import structlog
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from frazil.errors import NoStartingOffset
+from frazil.errors import BrokerRefused, NoStartingOffset
 from frazil.model import Range, SourcePartition
 from frazil.sources.base import TopicFacts
-from frazil.sources.kafka.faults import QUIET, is_missing_topic, translate
+from frazil.sources.kafka.faults import QUIET, Refusals, is_missing_topic, translate
 from frazil.sources.kafka.sample import average_sizes
 
 _PATIENCE = 15.0
@@ -51,7 +51,9 @@ class KafkaSource:
         self._reset = reset
         self._isolation = isolation
         self._brokers = str(client["bootstrap.servers"])
-        self._admin = AdminClient({**QUIET, **_without_consumer_keys(self._client)})
+        self._refusals = Refusals()
+        admin = {**QUIET, **_without_consumer_keys(self._client), "error_cb": self._refusals.hear}
+        self._admin = AdminClient(admin)
         self._consumer = Consumer({**QUIET, **self._client, "group.id": group, "enable.auto.commit": False})
         self._reading = threading.Lock()
         self._warned: set[str] = set()
@@ -178,15 +180,24 @@ class KafkaSource:
         try:
             return request()
         except KafkaException as error:
-            raise translate(error, self._brokers, action) from error
+            self._admin.poll(0)  # brings what was told aside
+            raise translate(error, self._brokers, action, self._refusals) from error
 
     def _answer(self, action: str, future: Future[_Answer]) -> _Answer:
+        asked = time.monotonic()
+        while not future.done() and time.monotonic() - asked < _PATIENCE * 2:
+            wait([future], _POLL)
+            self._admin.poll(0)
+            if self._refusals.last and not future.done() and time.monotonic() - asked > _PATIENCE / 3:
+                raise BrokerRefused(self._brokers, action, self._refusals.last)
         try:
-            return future.result(timeout=_PATIENCE * 2)
+            answer = future.result(timeout=0)
         except KafkaException as error:
             if is_missing_topic(error.args[0]):
                 raise
-            raise translate(error, self._brokers, action) from error
+            raise translate(error, self._brokers, action, self._refusals) from error
+        self._refusals.last = None
+        return answer
 
 
 _CONSUMER_ONLY = re.compile(

@@ -53,9 +53,34 @@ def is_missing_topic(error: KafkaError) -> bool:
     )
 
 
-def translate(error: KafkaException, brokers: str, action: str) -> BrokerUnavailable | BrokerRefused:
+class Refusals:
+    """Why brokers do not let us in: librdkafka tells it aside, goes on trying, and our requests only time out."""
+
+    def __init__(self) -> None:
+        self.last: str | None = None
+        """The newest reason; whoever gets an answer sets it back."""
+
+    def hear(self, error: KafkaError) -> None:
+        """Take what a client tells aside: its `error_cb`."""
+        if _is_refusal(error):
+            self.last = str(error.str())
+
+
+def _is_refusal(error: KafkaError) -> bool:
+    words = str(error.str())
+    if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
+        return "acquire SASL OAUTHBEARER token" not in words  # no broker was asked yet
+    # Of TLS 1.3, clients hear only after the handshake that their certificate is refused, hence no code tells.
+    return "SSL routines" in words and "unexpected eof" not in words
+
+
+def translate(
+    error: KafkaException, brokers: str, action: str, refusals: Refusals | None = None
+) -> BrokerUnavailable | BrokerRefused:
     """Our error for a failed request."""
     cause: KafkaError = error.args[0]
+    if refusals and refusals.last:
+        return BrokerRefused(brokers, action, refusals.last)
     if passes(cause):
         return BrokerUnavailable(brokers, action, cause.str())
     return BrokerRefused(brokers, action, cause.str())
