@@ -175,7 +175,9 @@ class Screen:
         """What is left to look at once a record is decoded, by place."""
 
         self._needed: list[tuple[str, ...]] = []
-        """Places of the decoder of which one must have a value, for each required column it cannot require itself."""
+        """Places of the decoder of which one must have a value, for each required column it cannot require itself.
+
+        Without any place all records are refused: of a default whose key it cannot name, each may lack the key."""
 
         for number, column in enumerate(self._payload):
             spellings = self.reading.spellings.get(column.name, ())
@@ -195,7 +197,8 @@ class Screen:
         if found:
             self._looks.extend((place, found) for place in places)
         required = column.required and certain and kind is not Raw
-        if column.required and not required and (places or column.default is None):
+        unseen = column.default is not None and not places and column.name in self.reading.spellings
+        if unseen or (column.required and not required and (places or column.default is None)):
             self._needed.append(places)
         # A record that lacks a key with a default is written anew, with the default.
         return [field(place, kind, required=required, present=column.default is not None) for place in places]
