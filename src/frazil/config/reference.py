@@ -89,7 +89,11 @@ def page() -> str:
                 "Other values change what lands, or when, and are not built yet: frazil refuses to start and says so.",
             ),
             *_table(("key", "accepted", "other values"), _not_yet()),
-            *_section("Consumer keys written otherwise", "Java's client calls these by other names than librdkafka."),
+            *_section(
+                "Consumer keys written otherwise",
+                "Java's client calls these by other names than librdkafka. What it says of logins and key stores is "
+                "translated too: [read from a secured Kafka](how-to/secure-kafka.md).",
+            ),
             *_table(("consumer key", "becomes"), ((f"`{java}`", f"`{own}`") for java, own in consumer.RENAMED.items())),
             *_section("Consumer keys that cannot be used", "Each is refused with what to write instead."),
             *_table(("consumer key", "why, and what to write"), _reasons(consumer.REFUSED)),
