@@ -117,7 +117,7 @@ class Judge:
                     short(key), "the key cannot name a column (empty, too long or with control characters)"
                 )
             else:
-                self._fit.dropped[key] += 1
+                self._fit.dropped[key] = 1
         return known
 
 

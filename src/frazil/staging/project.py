@@ -22,7 +22,7 @@ from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
 from frazil.records.convert import VALUE
 from frazil.records.rejects import Rejects, Unfit, rejects_of
 from frazil.sql import is_usable_name, literal, pointer
-from frazil.staging.drift import seen_in
+from frazil.staging.drift import members, seen_in
 from frazil.staging.duplicates import rows_with_duplicates
 from frazil.staging.judge import Judge
 from frazil.staging.screen import Screen
@@ -85,13 +85,13 @@ class Projector:
         rows = _Rows(table, records)
         try:
             refused = self._screen.refused(rows.texts(), result.unknown)
-            self._send_to_judge(rows, refused, result)
+            self._send_to_judge(rows, refused, result, screened=False)
             if rows.count:
                 result.written = self._write(rows, path, result)
         finally:
             # The connection would keep the whole chunk until the next one takes its name.
             self._connection.unregister(_CHUNK)
-        result.unknown.update(self._judge.dropped)
+        result.unknown = result.unknown + self._judge.dropped
         self._judge.dropped.clear()
         return result
 
@@ -108,11 +108,17 @@ class Projector:
         """Whether a key will never become a column, having one or being no name for one."""
         return self._pipe.column_for(key) is not None or is_metadata_name(key) or not is_usable_name(key)
 
-    def _send_to_judge(self, rows: _Rows, suspicious: Iterable[int], result: Projected) -> None:
+    def _send_to_judge(
+        self, rows: _Rows, suspicious: Iterable[int], result: Projected, *, screened: bool = True
+    ) -> None:
+        """Judge some rows; `screened` when the screen had let them pass."""
         unfit: dict[int, Unfit] = {}
         rewritten: dict[int, str | None] = {}
         for row, text in rows.select(sorted(suspicious)):
             verdict = self._judge.judge(text)
+            if screened and text is not None:
+                # The screen has counted them; the judge counts those of records that land.
+                result.unknown.subtract(key for key in members(text) if self._pipe.column_for(key) is None)
             if isinstance(verdict, Unfit):
                 unfit[row] = verdict
             else:
@@ -164,7 +170,7 @@ class Projector:
             if len(keys) > 1:
                 paths = ", ".join(literal(pointer((key,))) for key in keys)
                 values = f"list_filter(json_type({VALUE}, [{paths}]), lambda kind: kind <> 'NULL')"
-                found |= self._where(rows, f"json_valid({VALUE}) AND len({values}) > 1")
+                found |= self._where(rows, f"CASE WHEN json_valid({VALUE}) THEN len({values}) > 1 END")
         return found
 
     def _malformed(self, rows: _Rows) -> set[int]:
