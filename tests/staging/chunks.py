@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Column, Conversion, Drift, IcebergType, ListType, Primitive, Reject, StructType
+from frazil.model import Column, Conversion, Drift, IcebergType, ListType, MapType, Primitive, Reject, StructType
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
 from frazil.sources.kafka.reader import SCHEMA
+from frazil.sql import ident
 from frazil.staging.project import Projector
 from frazil.staging.worker import locked_down
 from frazil.staging.write import Written
@@ -35,9 +37,9 @@ def primitive(name: str) -> Primitive:
     return Primitive("decimal", int(precision), int(scale))
 
 
-def column(name: str, kind: str | IcebergType, *, required: bool = False) -> Column:
-    """A column with a field id no other has."""
-    return Column(next(_ids), name, primitive(kind) if isinstance(kind, str) else kind, required)
+def column(name: str, kind: str | IcebergType, *, required: bool = False, default: str | None = None) -> Column:
+    """A column with a field id no other has; `default` is JSON text."""
+    return Column(next(_ids), name, _type(kind), required, default)
 
 
 def columns(**kinds: str | IcebergType) -> tuple[Column, ...]:
@@ -52,7 +54,16 @@ def struct(**kinds: str | IcebergType) -> StructType:
 
 def listed(kind: str | IcebergType, *, required: bool = False) -> ListType:
     """A list of elements of one type."""
-    return ListType(next(_ids), primitive(kind) if isinstance(kind, str) else kind, required)
+    return ListType(next(_ids), _type(kind), required)
+
+
+def mapped(key: str | IcebergType, value: str | IcebergType, *, required: bool = False) -> MapType:
+    """A map; `required` when its values must not be null."""
+    return MapType(next(_ids), _type(key), next(_ids), _type(value), required)
+
+
+def _type(kind: str | IcebergType) -> IcebergType:
+    return primitive(kind) if isinstance(kind, str) else kind
 
 
 def batch(values: Iterable[str | bytes | None], **others: Sequence[Any]) -> pa.RecordBatch:
@@ -104,9 +115,15 @@ class Worker:
     def read(self, path: Path) -> list[tuple[Any, ...]]:
         """The rows of a Parquet file, by plain DuckDB."""
         found = self._reader.sql(f"FROM read_parquet('{path}')")
-        if "VARIANT" in map(str, found.types):
-            return found.fetchall()
-        return [tuple(row.values()) for row in found.to_arrow_table().to_pylist()]
+        return list(zip(*(self._column(path, *each) for each in zip(found.columns, found.types, strict=True)), strict=True))
+
+    def _column(self, path: Path, name: str, kind: object) -> list[Any]:
+        source = f"read_parquet('{path}')"
+        if str(kind) != "VARIANT":
+            return self._reader.sql(f"SELECT {ident(name)} FROM {source}").to_arrow_table()[0].to_pylist()
+        # As JSON text, for in Python's values DuckDB cuts keys at a NUL.
+        texts = self._reader.sql(f"SELECT {ident(name)}::JSON::VARCHAR FROM {source}").fetchall()
+        return [None if text is None else json.loads(text) for (text,) in texts]
 
     def close(self) -> None:
         self.connection.close()
