@@ -94,6 +94,12 @@ def test_a_key_without_a_password_is_read_where_one_is_given() -> None:
     assert identity((ALICE.key_pem() + ALICE.chain).encode(), None, "hush", pem=True).key == ALICE.key_pem()
 
 
+def test_a_trust_store_without_a_password_needs_none(tmp_path: Path) -> None:
+    store = certificates.pkcs12_trust(tmp_path / "open.p12", ROOT.certificate, None)
+
+    assert trusted(store.read_bytes(), None, pem=False) == certificates.pem(ROOT.certificate)
+
+
 @pytest.mark.parametrize("file", ["trust.jks", "trust.p12"])
 def test_a_wrong_password_of_a_trust_store_is_named(stores: Path, file: str) -> None:
     assert "does not open with its password" in reason_not_to_trust((stores / file).read_bytes(), "wrong")

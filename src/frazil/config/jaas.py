@@ -81,6 +81,8 @@ def parse(text: str) -> LoginModule:
 def _text(token: _Token, expected: str) -> str:
     if token.kind != "text":
         raise MalformedJaas(f"{token} {expected}")
+    if "\0" in token.text:
+        raise MalformedJaas(f"{token} stands a zero character, which ends texts in librdkafka")
     return token.text
 
 
