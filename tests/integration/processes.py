@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
+
 from frazil.testing.topics import wait_until
 
 FRAZIL = str(Path(sys.executable).with_name("frazil"))
@@ -48,3 +50,22 @@ class Running:
     def ended(self, seconds: float = 120) -> int:
         """Wait for its end and return its exit status, minus the signal that killed it."""
         return self.process.wait(seconds)
+
+
+def peak_of_workers(running: Running) -> int:
+    """Wait for the end of the process; the largest resident size any Python worker of it ever had, in bytes."""
+    peak = 0
+    process = psutil.Process(running.process.pid)
+
+    def ended() -> bool:
+        nonlocal peak
+        try:
+            for child in process.children(recursive=True):
+                if "pyspark.daemon" in " ".join(child.cmdline()):
+                    peak = max(peak, child.memory_info().rss)
+        except psutil.NoSuchProcess:
+            pass
+        return running.process.poll() is not None
+
+    wait_until(ended, "the run to end", 300)
+    return peak

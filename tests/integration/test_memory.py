@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
 import pytest
-from tests.integration.processes import FRAZIL, Running, write_properties
+from tests.integration.processes import FRAZIL, Running, peak_of_workers, write_properties
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer
@@ -41,28 +40,9 @@ def test_a_range_far_larger_than_a_chunk_is_staged_in_bounded_memory(broker: Kaf
         [FRAZIL, "run", "--until-caught-up", "--home", str(tmp_path / "home"), str(file)], tmp_path / "log"
     )
 
-    peak = _peak_of_workers(running)
+    peak = peak_of_workers(running)
 
     assert running.ended(300) == 0, (tmp_path / "log").read_text()
     metadata = iceberg.read_metadata(iceberg.current_metadata(tmp_path / "home/catalog.db", "public", "LARGE"))
     assert sum(file.rows for file in iceberg.data_files(metadata)) == produced
     assert 0 < peak < MOST
-
-
-def _peak_of_workers(running: Running) -> int:
-    """The largest resident size any Python worker of the process ever had, in bytes."""
-    peak = 0
-    process = psutil.Process(running.process.pid)
-
-    def ended() -> bool:
-        nonlocal peak
-        try:
-            for child in process.children(recursive=True):
-                if "pyspark.daemon" in " ".join(child.cmdline()):
-                    peak = max(peak, child.memory_info().rss)
-        except psutil.NoSuchProcess:
-            pass
-        return running.process.poll() is not None
-
-    wait_until(ended, "the run to end", 300)
-    return peak
