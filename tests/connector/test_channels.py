@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from frazil.connector.channels import channels_of
+from frazil.model import ChannelStatus, SourcePartition
+from frazil.sources.base import Source
+from frazil.tables.tokens import Channel, Tokens
+
+
+class Clocked:
+    """A source that knows when the records that wait were produced."""
+
+    def __init__(self, stamps: Mapping[int, int]) -> None:
+        self._stamps = stamps
+        self.asked: Mapping[SourcePartition, int] = {}
+
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+        self.asked = starts
+        return {each: self._stamps[each.partition] for each in starts if each.partition in self._stamps}
+
+
+def orders(partition: int) -> SourcePartition:
+    return SourcePartition("orders", partition)
+
+
+def statuses(
+    tokens: Tokens, latest: Mapping[SourcePartition, int], source: Clocked | None = None
+) -> list[ChannelStatus]:
+    return channels_of(
+        "SHOP", "public.ORDERS", "ORDERS", tokens, latest, "RUNNING", cast("Source", source) if source else None
+    )
+
+
+def held(*channels: Channel, **known: Any) -> Tokens:
+    tokens = Tokens("shop", "c", "me", 3, **known)
+    for number, channel in enumerate(channels):
+        tokens = tokens.with_channel(orders(number), channel, "cluster", "id")
+    return tokens
+
+
+def test_a_channel_shows_its_token_its_counts_and_what_it_is_called() -> None:
+    (status,) = statuses(held(Channel("9", 1, 8, 10, 2, 1_760_000_000_000)), {orders(0): 10})
+
+    assert (status.channel, status.pipe, status.table) == ("SHOP_orders_0", "ORDERS-STREAMING", "public.ORDERS")
+    assert (status.offset_token, status.latest_offset, status.lag_records, status.lag_seconds) == ("9", 9, 0, 0.0)
+    assert (status.rows_inserted, status.rows_parsed, status.rows_error) == (8, 10, 2)
+    assert (status.last_commit_time, status.owner_epoch) == ("2025-10-09T08:53:20.000+00:00", 3)
+
+
+def test_lag_counts_what_waits_and_how_long_the_oldest_of_it_has() -> None:
+    source = Clocked({0: int(time.time() * 1000) - 90_000})
+
+    waiting, idle = statuses(held(Channel("9"), Channel("4")), {orders(0): 15, orders(1): 5}, source)
+
+    assert source.asked == {orders(0): 10}
+    assert waiting.lag_records == 5
+    assert waiting.lag_seconds is not None
+    assert 90 <= waiting.lag_seconds < 120
+    assert (idle.lag_records, idle.lag_seconds) == (0, 0.0)
+
+
+def test_what_the_broker_did_not_say_is_unknown_not_zero() -> None:
+    silent, unread = statuses(held(Channel("9"), Channel("4")), {orders(1): 8}, Clocked({}))
+
+    assert (silent.latest_offset, silent.lag_records, silent.lag_seconds) == (None, None, None)
+    assert (unread.lag_records, unread.lag_seconds) == (3, None)
+
+
+def test_a_channel_that_was_never_opened_lags_by_all_there_is() -> None:
+    (status,) = statuses(held(Channel()), {orders(0): 7})
+
+    assert (status.offset_token, status.lag_records) == (None, 7)
+
+
+def test_the_last_error_is_shown_at_its_own_channel() -> None:
+    error = {"topic": "orders", "partition": 1, "offset": 5, "column": "n", "code": "5030", "reason": "does not fit"}
+
+    first, second = statuses(held(Channel("9"), Channel("9"), last_error=error), {})
+
+    assert (first.last_error, second.last_error) == (None, "[5030] offset 5, column n: does not fit")
