@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -54,6 +54,18 @@ class Opener:
         target = self._settings.topic2table.resolve(topic, sanitised=self._settings.sanitize_table_names)
         namespace = self._catalog.namespace(self._settings.namespace or DEFAULT_NAMESPACE)
         return self._catalog.resolve(namespace, target.name, quoted=target.quoted)
+
+    def open_new(self, tables: dict[TableName, OpenTable], topics: Iterable[TopicFacts]) -> None:
+        """Open what is not open yet: the tables of topics that no table of `tables` is fed by."""
+        by_table: dict[TableName, list[TopicFacts]] = {}
+        for each in topics:
+            if not any(each.topic in table.topics for table in tables.values()):
+                by_table.setdefault(self.table_for(each.topic), []).append(each)
+        for name, new in by_table.items():
+            if name in tables:
+                self.add_topics(tables[name], new)
+            else:
+                tables[name] = self.open(name, new)
 
     def open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
@@ -146,6 +158,18 @@ def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[Source
             token = opened.tokens.channel(partition).token
             starts[partition] = 0 if token is None else int(token) + 1
     return starts
+
+
+def positions_of(tables: Iterable[OpenTable]) -> dict[SourcePartition, int]:
+    """The first offset not covered, for every channel of the tables that was ever opened."""
+    return {
+        SourcePartition(topic, number): int(channel.token) + 1
+        for opened in tables
+        for topic, tokens in opened.tokens.topics.items()
+        if topic in opened.topics
+        for number, channel in enumerate(tokens.channels)
+        if channel.token is not None
+    }
 
 
 def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:

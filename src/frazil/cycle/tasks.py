@@ -1,0 +1,58 @@
+"""Ranges as tasks: with all a worker needs to stage them, for the shape their table has in this cycle."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from frazil.config import ConnectorSettings
+from frazil.cycle.opening import OpenTable
+from frazil.model import Range, Shape, TableName, Task
+from frazil.sources.base import Source
+from frazil.tables import rejects
+
+
+class Tasks:
+    """Makes the tasks of one connector; all tasks of a cycle stage for the same shape of a table."""
+
+    def __init__(self, settings: ConnectorSettings, source: Source, tables: Mapping[TableName, OpenTable]) -> None:
+        self._settings = settings
+        self._source = source
+        self._tables = tables
+        self._shapes: dict[TableName, Shape] = {}
+
+    def begin(self) -> None:
+        """Another cycle begins: every table's shape is looked at anew."""
+        self._shapes.clear()
+
+    def reshape(self, name: TableName) -> None:
+        """The shape of a table has changed within the cycle."""
+        self._shapes.pop(name, None)
+
+    def by_topic(self, ranges: Sequence[Range]) -> list[Task]:
+        """One task a topic: its ranges go to one table, through one consumer."""
+        found: dict[str, list[Range]] = {}
+        for each in ranges:
+            found.setdefault(each.partition.topic, []).append(each)
+        return [self.task(each) for each in found.values()]
+
+    def task(self, ranges: Sequence[Range]) -> Task:
+        """The task for ranges of one topic."""
+        topic = ranges[0].partition.topic
+        opened = next(table for table in self._tables.values() if topic in table.topics)
+        return Task(
+            connector=self._settings.key,
+            ranges=tuple(ranges),
+            shape=self._shape(opened),
+            data_path=opened.table.new_data_path(f"{uuid.uuid4()}-{{}}.parquet"),
+            rejects_path=rejects.new_reject_path(opened.table),
+            reader=self._source.reader_config(),
+            conversion=self._settings.conversion,
+            tolerance=self._settings.errors_tolerance,
+        )
+
+    def _shape(self, opened: OpenTable) -> Shape:
+        name = opened.table.name
+        if name not in self._shapes:
+            self._shapes[name] = opened.table.shape()
+        return self._shapes[name]
