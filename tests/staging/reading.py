@@ -240,7 +240,8 @@ def _float(kind: str, value: Any) -> float:
         text = _trimmed(value)
         if re.fullmatch("nan|-?inf|[-+]?infinity", text, re.IGNORECASE):
             return float(text)
-        _fraction(value)
+        if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
+            raise Misfit
         number = float(text)
     else:
         number = float(value)

@@ -13,7 +13,10 @@ from frazil.staging.exact_json import Misfit, Number, is_text, shown, unfit
 RANGES: Final = {"int": 2**31, "long": 2**63}
 """The first whole number above a type's range."""
 
+_FRACTION: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+"""What a `Decimal` holds."""
+
 _BLANKS: Final = "".join(map(chr, range(33)))
 """What Java's `trim` removes."""
 
@@ -92,10 +95,13 @@ def floating(name: str, value: Any) -> str:
     """
     if is_text(value) and (found := _NOT_FINITE.get(value.strip(_BLANKS).lower())):
         return f'"{found}"'
-    number = _exact(value, name)
-    if abs(float(number)) >= (_LARGEST_FLOAT if name == "float" else float("inf")):
+    text = value.strip(_BLANKS) if isinstance(value, str) else ""
+    if not _FRACTION.fullmatch(text):
+        raise unfit(value, name)
+    number = float(text)
+    if abs(number) >= (_LARGEST_FLOAT if name == "float" else float("inf")):
         raise _out_of_range(value, name)
-    return str(value) if isinstance(value, Number) else str(number)
+    return text if isinstance(value, Number) else repr(number)
 
 
 def shortest(name: str, text: str) -> str:
@@ -109,7 +115,7 @@ def shortest(name: str, text: str) -> str:
 def plain(number: Number) -> str:
     """A number's text in a text column: plain, without trailing zeros."""
     exact = _read(number)
-    if exact is None or abs(exact.adjusted()) >= 1000:
+    if exact is None or (exact and abs(exact.adjusted()) >= 1000):
         return str(number)
     text = f"{exact:f}" if exact else "0"
     return text.rstrip("0").rstrip(".") if "." in text else text
