@@ -3,123 +3,128 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+import msgspec
 import orjson
-import sqlglot
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.types import VariantType
 from rich.console import Console
 from rich.table import Table
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from rich.text import Text
 
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
-from frazil.errors import InvalidQuery
-from frazil.model import TableName
+from frazil.cli.query.spark import strict
+from frazil.cli.query.statement import ResultColumn, Statement
+from frazil.cli.query.types import refusal
 from frazil.tables.catalog import Catalog
-from frazil.tables.session import DEFAULT_NAMESPACE
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+Row = list[str | None]
+"""Each value as JSON text, None for NULL."""
 
 
 def run_query(query: str, home: Path, worker: Path | None, format: Literal["table", "json", "csv"]) -> int:  # noqa: A002 (the option's name)
     """Print the rows of a SELECT.
 
     Raises:
-        InvalidQuery: the text is no SELECT, names no table there is, or Spark refuses it.
+        InvalidQuery: the text is no SELECT, has something that is not supported, names no table there is, or Spark
+            refuses it.
     """
-    parsed = parse(query)
+    statement = Statement.parse(query)
     console = people()
-    with open_catalog(home, worker, console) as (session, catalog):
-        text = resolved(parsed, catalog).sql(dialect="spark")
-        with console.status("Running the query …"):
-            try:
-                frame = session.sql(text)
-                columns = frame.columns
-                rows = _rows(frame)
-            except PySparkException as error:
-                raise InvalidQuery(f"Spark refuses the query: {str(error).splitlines()[0]}") from error
+    with open_catalog(home, worker, console) as (session, catalog), console.status("Running the query …"):
+        columns, rows = answer(statement, catalog, session)
     _print(columns, rows, format)
     return 0
 
 
-def parse(query: str) -> exp.Query:
-    """The query's syntax tree.
+def answer(statement: Statement, catalog: Catalog, session: SparkSession) -> tuple[tuple[ResultColumn, ...], list[Row]]:
+    """The columns and rows of a SELECT.
 
     Raises:
-        InvalidQuery: it is not exactly one SELECT.
+        InvalidQuery: it names what does not exist, or Spark refuses it.
     """
-    try:
-        statements = [statement for statement in sqlglot.parse(query, read="snowflake") if statement is not None]
-    except SqlglotError as error:
-        raise InvalidQuery(f"the query cannot be parsed: {str(error).splitlines()[0]}") from error
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        kind = statements[0].key.upper() if statements else "nothing"
-        raise InvalidQuery(f"the query is {kind if len(statements) < 2 else 'several statements'}, not one SELECT")
-    return statements[0]
+    with strict(session):
+        compiled = statement.compile(catalog, session)
+        try:
+            return compiled.columns, list(_rows(session.sql(compiled.text), compiled.columns))
+        except PySparkException as error:
+            raise refusal(error) from error
 
 
-def resolved(query: exp.Query, catalog: Catalog) -> exp.Query:
-    """The query with every table by its full name in the catalog, an unquoted name meaning the one equal ignoring case.
-
-    Raises:
-        InvalidQuery: a table does not exist.
-    """
-    defined = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
-    for table in list(query.find_all(exp.Table)):
-        if not isinstance(table.this, exp.Identifier) or (not table.db and table.name.lower() in defined):
-            continue
-        name = _existing(table, catalog)
-        replacement = exp.table_(name.name, db=name.namespace[0], catalog=catalog.name, quoted=True)
-        replacement.set(
-            "alias", table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
-        )
-        replacement.set("joins", table.args.get("joins"))
-        table.replace(replacement)
-    return query
+def _rows(frame: DataFrame, columns: Sequence[ResultColumn]) -> Iterator[Row]:
+    """The rows as JSON text, which every type of Iceberg's has, and which rounds no number."""
+    documents = [_document(f.col(f"c{n}"), column).alias(f"c{n}") for n, column in enumerate(columns)]
+    for row in frame.select(*documents).collect():
+        yield [_value(text, column) for text, column in zip(row, columns, strict=True)]
 
 
-def _existing(table: exp.Table, catalog: Catalog) -> TableName:
-    namespace = catalog.namespace(table.db or DEFAULT_NAMESPACE)
-    name = catalog.resolve(namespace, table.name, quoted=bool(table.this.quoted))
-    tables = catalog.tables(namespace)
-    if name not in tables:
-        known = ", ".join(each.name for each in tables) or "none"
-        raise InvalidQuery(f"there is no table {name}; {'.'.join(namespace)} has: {known}")
-    return name
+def _document(value: f.Column, column: ResultColumn) -> f.Column:
+    if isinstance(column.type, VariantType):
+        return f.to_json(value)
+    return f.to_json(f.struct(value.alias("v")), {"ignoreNullFields": "false"})
 
 
-def _rows(frame: DataFrame) -> list[list[Any]]:
-    """The rows as JSON values, which every type of Iceberg's has."""
-    places = [f"c{number}" for number in range(len(frame.columns))]
-    renamed = frame.toDF(*places)
-    documents = renamed.select(f.to_json(f.struct(*places), {"ignoreNullFields": "false"}).alias("row")).collect()
-    parsed = (orjson.loads(document["row"]) for document in documents)
-    return [[row[place] for place in places] for row in parsed]
+def _value(text: str | None, column: ResultColumn) -> str | None:
+    if text is None or isinstance(column.type, VariantType):
+        return text
+    inner = text.removeprefix('{"v":').removesuffix("}")
+    return None if inner == "null" else inner
 
 
-def _print(columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str) -> None:  # noqa: A002 (the option's name)
+def _print(columns: Sequence[ResultColumn], rows: Sequence[Row], format: str) -> None:  # noqa: A002 (the option's name)
+    heads = [column.head for column in columns]
     if format == "json":
-        objects = [dict(zip(columns, row, strict=True)) for row in rows]
-        sys.stdout.write(orjson.dumps(objects, option=orjson.OPT_INDENT_2).decode() + "\n")
+        sys.stdout.write(_json(heads, rows) + "\n")
         return
-    texts = ([_text(value) for value in row] for row in rows)
+    texts = ([_text(value, column) for value, column in zip(row, columns, strict=True)] for row in rows)
     if format == "csv":
         writer = csv.writer(sys.stdout)
-        writer.writerow(columns)
+        writer.writerow(heads)
         writer.writerows(texts)
         return
-    table = Table(*columns, show_lines=False)
+    table = Table(*map(_harmless, heads), show_lines=False)
     for row in texts:
-        table.add_row(*row)
+        table.add_row(*map(_harmless, row))
     Console(width=None if sys.stdout.isatty() else 10_000).print(table)
 
 
-def _text(value: Any) -> str:
+def _harmless(text: str) -> Text:
+    """Text for a terminal: neither rich's markup nor the terminal's own control characters mean anything in it."""
+    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text))
+
+
+def _json(heads: Sequence[str], rows: Sequence[Row]) -> str:
+    keys = [orjson.dumps(head).decode() for head in _different(heads)]
+    objects = (", ".join(f"{key}: {value or 'null'}" for key, value in zip(keys, row, strict=True)) for row in rows)
+    document = "[" + ", ".join(f"{{{members}}}" for members in objects) + "]"
+    return msgspec.json.format(document, indent=2)
+
+
+def _different(heads: Sequence[str]) -> list[str]:
+    """The heads, those that were there before with a number, since members of an object need names of their own."""
+    found: list[str] = []
+    for head in heads:
+        name, number = head, 1
+        while name in found:
+            number += 1
+            name = f"{head}_{number}"
+        found.append(name)
+    return found
+
+
+def _text(value: str | None, column: ResultColumn) -> str:
+    """What a table or a CSV file shows: texts bare, a VARIANT as JSON, quotes and all."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    is_text = value.startswith('"') and not isinstance(column.type, VariantType)
+    return str(orjson.loads(value)) if is_text else value
