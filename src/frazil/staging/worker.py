@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -24,7 +25,12 @@ from frazil.sql import literal
 _SCRATCH: Final = "frazil-"
 """What scratch directories are named after, the process id following."""
 
+_LEFT_BY: Final = re.compile(r"frazil-([1-9][0-9]{0,8})-")
+"""Finds the process of a scratch directory; the directory around it is everybody's, and may hold any name."""
+
 _MEMORY: Final = "1GB"
+_SPILLED: Final = "4GB"
+"""What a statement that needs more memory may write to the scratch directory."""
 
 _useless: set[str] = set()
 """Archives that were once on `sys.path` and from which nothing is imported; Spark puts some back before every task."""
@@ -81,8 +87,8 @@ def scratch() -> Path:
     if _scratch is None:
         root = Path(tempfile.gettempdir())
         for left in root.glob(f"{_SCRATCH}*"):
-            _, _, process = left.name.partition("-")
-            if process.partition("-")[0].isdigit() and not psutil.pid_exists(int(process.partition("-")[0])):
+            process = _LEFT_BY.match(left.name)
+            if process and not psutil.pid_exists(int(process[1])):
                 shutil.rmtree(left, ignore_errors=True)
         _scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-"))
         atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
@@ -98,13 +104,20 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 def locked_down(directory: Path) -> duckdb.DuckDBPyConnection:
-    """A new in-memory connection that reads and writes within `directory` only and whose settings are locked."""
+    """A new in-memory connection that reads and writes within `directory` only and whose settings are locked.
+
+    Without external access no extension is loaded, whatever its origin, and DuckDB keeps no secret: the directory of
+    the account's secrets is outside.
+    """
     opened = duckdb.connect(":memory:")
     for setting in (
         "threads = 1",
         f"memory_limit = '{_MEMORY}'",
         f"temp_directory = {literal(str(directory))}",
+        f"max_temp_directory_size = '{_SPILLED}'",
         "TimeZone = 'UTC'",
+        # DuckDB takes it from the environment, with its password, and `current_setting` tells whoever asks.
+        "http_proxy = ''",
         f"allowed_directories = [{literal(str(directory))}]",
         "enable_external_access = false",
         "python_enable_replacements = false",
