@@ -19,13 +19,13 @@ from frazil.connector.backoff import Backoff
 from frazil.connector.channels import channels_of
 from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.job import StagingJob
+from frazil.cycle.opening import require_topics
 from frazil.errors import (
     Fenced,
     FrazilError,
     ShapeMoved,
     Terminal,
     TokensMoved,
-    TopicMissing,
     Transient,
     Unexpected,
 )
@@ -272,6 +272,8 @@ class Connector:
             backoff.reset()
             self._error = self._next_attempt = None
             self._finish(report)
+            if report.failure is not None:
+                raise report.failure
             if goal is not None and self._covers(goal):
                 return
             self._sleep(self._rest(began, ingestion), idle=report.idle)
@@ -387,17 +389,6 @@ class Connector:
                 return False
             self._changed.wait(left)
         return True
-
-
-def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:
-    """Refuse to go on without the topics that were named.
-
-    Raises:
-        TopicMissing: some do not exist.
-    """
-    missing = [topic for topic in settings.topics if topic not in found]
-    if missing:
-        raise TopicMissing(missing, settings.bootstrap_servers)
 
 
 def _covered(token: str | None, end: int) -> bool:

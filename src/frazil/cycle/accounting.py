@@ -36,8 +36,8 @@ def torn(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Stage
     """The tasks whose files must not be committed, each with those of its ranges that may be if staged again.
 
     A task may have stopped at a bad record. A later piece of the same partition, which another task staged, is then
-    behind a hole: it has to be read again in its turn, or its rows would come twice. So the files of that other task go,
-    with rows of other partitions that are good.
+    behind a hole: it has to be read again in its turn, or its rows would come twice. So that other task's files go,
+    which hold good rows of other partitions too.
     """
     reached: dict[SourcePartition, int] = {}
     for each in planned:

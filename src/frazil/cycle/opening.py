@@ -12,7 +12,7 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.errors import Fenced, TableMissing, TableNotCreated, TableReplaced, TokensMoved, TopicReplaced
+from frazil.errors import Fenced, TableMissing, TableNotCreated, TableReplaced, TokensMoved, TopicMissing, TopicReplaced
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.catalog import Catalog
@@ -186,3 +186,14 @@ def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:
             raise TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
         if known.id and facts.id and known.id != facts.id:
             raise TopicReplaced(facts.topic, "topic id", known.id, facts.id)
+
+
+def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:
+    """Refuse to go on without the topics that were named.
+
+    Raises:
+        TopicMissing: some do not exist.
+    """
+    missing = [topic for topic in settings.topics if topic not in found]
+    if missing:
+        raise TopicMissing(missing, settings.bootstrap_servers)

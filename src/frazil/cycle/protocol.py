@@ -29,11 +29,12 @@ from frazil.cycle.buffering import Buffering
 from frazil.cycle.job import StagingJob
 from frazil.cycle.losses import Losses
 from frazil.cycle.notices import Notices
-from frazil.cycle.opening import Opener, OpenTable, require_same_topics, starts_of
+from frazil.cycle.opening import Opener, OpenTable, positions_of, require_same_topics, starts_of
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
 from frazil.cycle.report import Clock, CycleReport, report_of
+from frazil.cycle.tasks import Tasks
 from frazil.errors import DataLoss, FrazilError, StageFailed, Transient, stage_error
-from frazil.model import Buffer, Range, Shape, SourcePartition, Staged, StageFailure, TableName, Task
+from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.staging.storage import Storage
 from frazil.tables import rejects
@@ -67,12 +68,10 @@ class Ingestion:
         self._sizes: dict[str, float] = {}
         """Average bytes per offset, by topic."""
 
-        self._shapes: dict[TableName, Shape] = {}
-        """What files are staged for in this cycle, by table."""
-
         self._recalled = time.monotonic()
         self._number = 0
         self.tables: dict[TableName, OpenTable] = {}
+        self._tasks = Tasks(settings, source, self.tables)
         self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
 
@@ -83,6 +82,9 @@ class Ingestion:
 
     def cycle(self) -> CycleReport:
         """Run one cycle.
+
+        Returns:
+            What it did; also `failure`, if a bad record ended a range and no other cycle is to follow.
 
         Raises:
             Transient: the cycle is abandoned; after `recall`, the next one plans from the tokens.
@@ -110,23 +112,13 @@ class Ingestion:
         self.notices.look()
         report = report_of(self._number, self.plan, staged, committed, clock.seconds)
         if self._settings.errors_tolerance == "none" and (reject := first_reject(staged)):
-            raise error_of(reject)
+            return replace(report, failure=error_of(reject))
         return report
 
     def discover(self) -> Mapping[str, TopicFacts]:
         """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
         facts = self._source.discover()
-        unknown = [
-            each for each in facts.values() if not any(each.topic in table.topics for table in self.tables.values())
-        ]
-        by_table: dict[TableName, list[TopicFacts]] = {}
-        for each in unknown:
-            by_table.setdefault(self._opener.table_for(each.topic), []).append(each)
-        for name, topics in by_table.items():
-            if name in self.tables:
-                self._opener.add_topics(self.tables[name], topics)
-            else:
-                self.tables[name] = self._opener.open(name, topics)
+        self._opener.open_new(self.tables, facts.values())
         return facts
 
     def goal(self) -> Mapping[SourcePartition, int]:
@@ -164,10 +156,10 @@ class Ingestion:
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)
 
     def _stage(self, planned: Sequence[Range]) -> list[Staged]:
-        self._shapes.clear()
+        self._tasks.begin()
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
-        groups = [self._tasks(group) for group in spread(planned, self._sizes, most)]
+        groups = [self._tasks.by_topic(group) for group in spread(planned, self._sizes, most)]
         staged = self._mended(self._evolved(self._run(groups, planned)), planned)
         self._sizes.update(average_sizes(staged))
         topics = {each.partition.topic for each in planned}
@@ -175,32 +167,6 @@ class Ingestion:
         for table in self.tables.values():
             require_same_topics(table.tokens, [now[topic] for topic in table.topics & now.keys()])
         return staged
-
-    def _tasks(self, group: Sequence[Range]) -> list[Task]:
-        """One task a topic: its ranges go to one table, through one consumer."""
-        by_topic: dict[str, list[Range]] = {}
-        for each in group:
-            by_topic.setdefault(each.partition.topic, []).append(each)
-        return [self._task(topic, found) for topic, found in by_topic.items()]
-
-    def _task(self, topic: str, planned: Sequence[Range]) -> Task:
-        opened = self._table_of(topic)
-        return Task(
-            connector=self._settings.key,
-            ranges=tuple(planned),
-            shape=self._shape(opened),
-            data_path=opened.table.new_data_path(f"{uuid.uuid4()}-{{}}.parquet"),
-            rejects_path=rejects.new_reject_path(opened.table),
-            reader=self._source.reader_config(),
-            conversion=self._settings.conversion,
-            tolerance=self._settings.errors_tolerance,
-        )
-
-    def _shape(self, opened: OpenTable) -> Shape:
-        name = opened.table.name
-        if name not in self._shapes:
-            self._shapes[name] = opened.table.shape()
-        return self._shapes[name]
 
     def _run(self, groups: Sequence[Sequence[Task]], planned: Sequence[Range]) -> list[Staged]:
         name = f"{self._settings.name}: cycle {self._number}"
@@ -222,14 +188,14 @@ class Ingestion:
                 drift = merged(task.drift for task in drifted if task.shape.table == name)
                 columns = columns_for(drift, self._settings.nested_type)
                 self.tables[name].table.add_columns(columns)
-                self._shapes.pop(name, None)
+                self._tasks.reshape(name)
                 _log.info(
                     "gave a new table its columns",
                     table=str(name),
                     columns={key: str(kind) for key, kind in columns.items()},
                 )
             planned = [Range(each.partition, each.start, each.covered) for task in drifted for each in task.ranges]
-            groups = [[self._task(task.ranges[0].partition.topic, _again(task))] for task in drifted]
+            groups = [[self._tasks.task(_again(task))] for task in drifted]
             done = [task for task in done if not task.drift] + self._run(groups, planned)
         raise StageFailed("the first records of a table", f"{_EVOLUTIONS} rounds of new columns were not enough")
 
@@ -240,7 +206,7 @@ class Ingestion:
             return list(staged)
         lost = [task for task, _ in found]
         _discard(lost)
-        groups = [[self._task(good[0].partition.topic, good)] for _, good in found if good]
+        groups = [[self._tasks.task(good)] for _, good in found if good]
         again = self._run(groups, [each for _, good in found for each in good]) if groups else []
         rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]
         return [task for task in staged if task not in lost] + again + rejects_only
@@ -291,16 +257,8 @@ class Ingestion:
 
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
         """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop."""
-        positions = {
-            SourcePartition(topic, number): int(channel.token) + 1
-            for name in committed
-            for topic, tokens in self.tables[name].tokens.topics.items()
-            if topic in self.tables[name].topics
-            for number, channel in enumerate(tokens.channels)
-            if channel.token is not None
-        }
         try:
-            self._source.publish(positions)
+            self._source.publish(positions_of(self.tables[name] for name in committed))
         except FrazilError as error:
             _log.warning("the consumer group's offsets were not published", cause=error.message)
 
@@ -313,9 +271,6 @@ class Ingestion:
             return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
         start = min(each.start for each in planned if each.partition == failure.partition)
         return self._losses.error(failure.partition, start)
-
-    def _table_of(self, topic: str) -> OpenTable:
-        return next(opened for opened in self.tables.values() if topic in opened.topics)
 
 
 def _again(task: Staged) -> list[Range]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from frazil.cycle.accounting import advances
 from frazil.cycle.planning import Plan
+from frazil.errors import FrazilError
 from frazil.model import Staged, TableName
 from frazil.tables.commit import Committed
 
@@ -49,6 +50,9 @@ class CycleReport:
 
     task_seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time within the slowest task: `read`, `convert`, `project`, `move`."""
+
+    failure: FrazilError | None = None
+    """What ends the connector, now that all before it is committed."""
 
     @property
     def idle(self) -> bool:
