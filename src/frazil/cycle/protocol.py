@@ -34,7 +34,7 @@ from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, uns
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.tasks import Tasks
 from frazil.errors import DataLoss, FrazilError, StageFailed, Transient, stage_error
-from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName
+from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName, Task
 from frazil.sources.base import Source, TopicFacts
 from frazil.staging.storage import Storage
 from frazil.tables import rejects
