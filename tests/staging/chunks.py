@@ -115,7 +115,8 @@ class Worker:
     def read(self, path: Path) -> list[tuple[Any, ...]]:
         """The rows of a Parquet file, by plain DuckDB."""
         found = self._reader.sql(f"FROM read_parquet('{path}')")
-        return list(zip(*(self._column(path, *each) for each in zip(found.columns, found.types, strict=True)), strict=True))
+        columns = (self._column(path, *each) for each in zip(found.columns, found.types, strict=True))
+        return list(zip(*columns, strict=True))
 
     def _column(self, path: Path, name: str, kind: object) -> list[Any]:
         source = f"read_parquet('{path}')"
@@ -156,3 +157,14 @@ class Table:
             projected.drift,
             projected.written,
         )
+
+
+REJECTED = "rejected"
+
+
+def fates(table: Table, values: Iterable[str]) -> dict[str, Any]:
+    """What became of each JSON value in the only column of a table: what it is there, or REJECTED."""
+    given = list(dict.fromkeys(values))
+    landed = table.land(*(json.dumps({table.columns[0].name: 0}).replace("0", value) for value in given))
+    rows = iter(landed.rows)
+    return {value: REJECTED if number in landed.rejects else next(rows) for number, value in enumerate(given)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
 
-from .chunks import column, listed, mapped, primitive, struct
+from .chunks import column, listed, mapped, primitive
 from .reading import REJECT, expected
 
 conversions = st.builds(
@@ -27,6 +27,8 @@ scalars = st.sampled_from(
         *("decimal(5,2)", "decimal(18,0)", "decimal(38,10)", "decimal(38,0)", "decimal(38,38)"),
     ]
 ).map(primitive)
+
+
 def _fields(kinds: st.SearchStrategy[IcebergType]) -> st.SearchStrategy[IcebergType]:
     return st.dictionaries(names, kinds, min_size=1, max_size=3).flatmap(
         lambda found: st.tuples(*(_column(name, kind) for name, kind in found.items())).map(StructType)
@@ -45,7 +47,7 @@ def _column(name: str, kind: IcebergType) -> st.SearchStrategy[Column]:
 def _is_usable(found: Column) -> bool:
     return (
         found.default != "null"
-        and expected([replace(found, default=None)], f'{{{json.dumps(found.name)}: {found.default}}}', Conversion())
+        and expected([replace(found, default=None)], f"{{{json.dumps(found.name)}: {found.default}}}", Conversion())
         is not REJECT
     )
 
@@ -98,7 +100,9 @@ epochs = st.builds(
 ) | st.integers(-(10**18), 10**18).map(str)
 clocks = st.one_of(
     st.times().map(dt.time.isoformat),
-    st.sampled_from(["13:45", "24:00:00", "23:59:60", "23:59:59.9999999", "00:00:00.1234565", "1:00", "12:00:00.0000001"]),
+    st.sampled_from(
+        ["13:45", "24:00:00", "23:59:60", "23:59:59.9999999", "00:00:00.1234565", "1:00", "12:00:00.0000001"]
+    ),
 )
 times = st.one_of(
     moments,
@@ -110,7 +114,17 @@ times = st.one_of(
     epochs,
     st.sampled_from(
         [
-            *("2024-02-30", "0000-01-01T00:00:00", "infinity", "epoch", "", "1.5", "20:57:01", "10000-01-01", "-0001-01-01"),
+            *(
+                "2024-02-30",
+                "0000-01-01T00:00:00",
+                "infinity",
+                "epoch",
+                "",
+                "1.5",
+                "20:57:01",
+                "10000-01-01",
+                "-0001-01-01",
+            ),
             # What New York's clocks skipped, and what they showed twice.
             *("2024-03-10T02:30:00", "2024-11-03T01:30:00", "0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"),
         ]
@@ -121,7 +135,11 @@ words = st.sampled_from(
     [
         *("true", "FALSE", "t", "f", "Yes", "no", "Y", "n", "on", "Off", "1", "0", "nan", "Inf", "-inf", "infinity"),
         *("+Infinity", "0x22", "1_000", "+1", ".5", "1.", "١", "1e5", "1f", "--1", "null", "00ff", "0F", "abc"),
-        *("8d8ac610-566d-4ef0-9c22-186b2a5ed793", "8D8AC610566D4EF09C22186B2A5ED793", "{8d8ac610-566d-4ef0-9c22-186b2a5ed793}"),
+        *(
+            "8d8ac610-566d-4ef0-9c22-186b2a5ed793",
+            "8D8AC610566D4EF09C22186B2A5ED793",
+            "{8d8ac610-566d-4ef0-9c22-186b2a5ed793}",
+        ),
     ]
 )
 odd_texts = st.sampled_from(["\ud800", "😀", "\0", "\u2028", '"\\', "\x7f", "/", "a\tb", "{}", "[1]"])

@@ -85,7 +85,5 @@ def test_records_fare_together_as_each_alone(worker: Worker, chunk: Chunk) -> No
     alone = [Table(worker, chunk.shape, chunk.conversion).land(text) for text in chunk.texts]
 
     assert comparable(together.rows) == comparable([row for each in alone for row in each.rows])
-    assert together.reasons == {
-        number: reason for number, each in enumerate(alone) for reason in each.reasons.values()
-    }
+    assert together.reasons == {number: reason for number, each in enumerate(alone) for reason in each.reasons.values()}
     assert together.unknown == sum((Counter(each.unknown) for each in alone), Counter())

@@ -3,84 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from frazil.model import IcebergType
 from frazil.staging.exact_json import DEEPEST
 
-from .chunks import Table, column, columns, listed, struct
-
-MakeTable = Callable[..., Table]
+from .chunks import column, columns, listed, mapped, struct
+from .conftest import MakeTable
 
 NESTED = struct(x="long", y=listed(struct(d="date")))
-HUGE = "1e9999999999999999999999"
 
 
 @pytest.mark.parametrize(
     ("kind", "good", "value", "reason"),
     [
-        ("long", "1", '"1"', "a text does not fit"),
         ("long", "1", '""', "a text does not fit"),
         ("long", "1", "1.5", "is not a whole number"),
         ("long", "1", "true", "a boolean does not fit"),
         ("long", "1", "{}", "an object does not fit"),
         ("long", "1", "[1]", "an array does not fit"),
-        ("long", "1", "9223372036854775808", "out of the range of long"),
-        ("long", "1", "-9223372036854775809", "out of the range of long"),
-        ("long", "1", "1e400", "out of the range of long"),
-        ("long", "1", HUGE, "does not fit"),
-        ("long", "1", "NaN", "does not fit"),
-        ("long", "1", "-Infinity", "does not fit"),
-        ("int", "1", "2147483648", "out of the range of int"),
-        ("int", "1", "-2147483649", "out of the range of int"),
-        ("int", "1", "true", "a boolean does not fit"),
-        ("boolean", "true", "1", "a number does not fit"),
-        ("boolean", "true", '"true"', "a text does not fit"),
+        ("boolean", "true", "2", "a number does not fit"),
         ("double", "1", "1e400", "out of the range of double"),
-        ("double", "1", '"1"', "a text does not fit"),
-        ("double", "1", '"NaN"', "a text does not fit"),
-        ("double", "1", "false", "a boolean does not fit"),
-        ("float", "1", "1e39", "out of the range of float"),
-        ("float", "1", "3.4028235677973366e38", "out of the range of float"),
         ("decimal(5,2)", "1", "1.005", "more than 2 digits after the point"),
-        ("decimal(5,2)", "1", "1000", "out of the range of decimal(5,2)"),
-        ("decimal(5,2)", "1", "-1e3", "out of the range of decimal(5,2)"),
-        ("decimal(5,2)", "1", "1e999999", "out of the range of decimal(5,2)"),
-        ("decimal(5,2)", "1", "1e-999999", "digits after the point"),
-        ("decimal(5,2)", "1", HUGE, "does not fit"),
-        ("decimal(5,2)", "1", "NaN", "does not fit"),
-        ("decimal(5,2)", "1", '"1"', "a text does not fit"),
-        ("decimal(38,0)", "1", "12345678901234567890123456789.1", "more than 0 digits after the point"),
-        ("decimal(38,2)", "1", "123456789012345678901234567890.123", "more than 2 digits after the point"),
-        ("decimal(38,0)", "1", "1" + "0" * 38, "out of the range"),
         ("string", '"x"', '"\\ud800"', "unpaired surrogate"),
         ("string", '"x"', '{"k": "\\udfff"}', "unpaired surrogate"),
         ("date", '"2024-01-01"', '"2024-02-30"', "day is out of range"),
-        ("date", '"2024-01-01"', '"2024-1-1"', "no ISO 8601 date"),
-        ("date", '"2024-01-01"', '"2024-01-01T00:00:00"', "no ISO 8601 date"),
-        ("date", '"2024-01-01"', '"infinity"', "no ISO 8601 date"),
-        ("date", '"2024-01-01"', '"0000-01-01"', "year 0 is out of range"),
-        ("date", '"2024-01-01"', '"-044-03-15"', "no ISO 8601 date"),
-        ("date", '"2024-01-01"', "19723", "a number does not fit"),
+        ("time", '"12:00:00"', '"24:00:00"', "no ISO 8601 time of day"),
         ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01 00:00:00"', "no ISO 8601 timestamp"),
-        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T00:00:00Z"', "no ISO 8601 timestamp"),
-        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T24:00:00"', "no ISO 8601 timestamp"),
-        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T23:59:60"', "no ISO 8601 timestamp"),
-        ("timestamp", '"2024-01-01T00:00:00"', '"2024-01-01T00:00:00.1234567"', "no ISO 8601 timestamp"),
-        ("timestamptz", '"2024-01-01T00:00:00Z"', '"2024-01-01T00:00:00+24:00"', "no ISO 8601 timestamptz"),
-        ("timestamptz", '"2024-01-01T00:00:00Z"', '"2024-01-01T00:00:00+01:75"', "no ISO 8601 timestamptz"),
-        ("timestamptz", '"2024-01-01T00:00:00Z"', '"0001-01-01T00:00:00+01:00"', "year is out of range"),
-        ("timestamptz", '"2024-01-01T00:00:00Z"', '"9999-12-31T23:59:59-01:00"', "year is out of range"),
-        ("timestamptz", '"2024-01-01T00:00:00Z"', "1704067200", "a number does not fit"),
+        ("timestamptz", '"2024-01-01T00:00:00Z"', '"0001-01-01T00:00:00+01:00"', "not within the years 1 to 9999"),
+        ("uuid", '"8d8ac610-566d-4ef0-9c22-186b2a5ed793"', '"8d8ac610"', "a text does not fit"),
+        ("uuid", '"8d8ac610-566d-4ef0-9c22-186b2a5ed793"', "7", "a number does not fit"),
+        ("binary", '"00ff"', '"0"', "pairs of hexadecimal digits"),
+        ("variant", "{}", "1e400", "more than a VARIANT keeps exactly"),
         (listed("long"), "[1]", "1", "a number does not fit"),
         (listed("long"), "[1]", '{"0": 1}', "an object does not fit"),
-        (listed("long"), "[1]", '[1, "2"]', "[1]: a text does not fit"),
+        (listed("long"), "[1]", '[1, "x"]', "[1]: a text does not fit"),
         (listed("long", required=True), "[1]", "[1, null]", "an element of the list is null"),
+        (mapped("string", "long"), '{"k": 1}', '{"k": "x"}', "['k']: a text does not fit"),
+        (mapped("string", "long"), '{"k": 1}', '{"k": 1, "k": 2}', "the key 'k' appears twice"),
         (NESTED, "{}", "7", "a number does not fit"),
         (NESTED, "{}", "[]", "an array does not fit"),
-        (NESTED, "{}", '{"x": "1"}', "x: a text does not fit"),
+        (NESTED, "{}", '{"x": "one"}', "x: a text does not fit"),
         (NESTED, "{}", '{"x": 1, "x": 1}', "x: the key appears twice"),
         (NESTED, "{}", '{"x": 1, "X": 2}', "two keys equal to x ignoring case"),
         (NESTED, "{}", '{"y": [{}, {"d": "2024-02-30"}]}', "y: [1]: d: "),
@@ -121,6 +85,9 @@ def test_a_value_that_does_not_fit_is_a_reject_and_its_neighbours_land(
         ('{"a": 01}', "no JSON"),
         ('{"a": +1}', "no JSON"),
         ('{"a": 0x22}', "no JSON"),
+        ('{"a": NaN}', "NaN is no number"),
+        ('{"b": -Infinity}', "-Infinity is no number"),
+        ('{"zz": [Infinity]}', "Infinity is no number"),
         ('{"a": 1 /* c */}', "no JSON"),
         ('{"b": "a\nb"}', "control character"),
         ('{"b": "\\x"}', "no JSON"),
