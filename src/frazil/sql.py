@@ -9,22 +9,41 @@ from enum import Enum
 LONGEST_NAME = 255
 """Characters a name may have; longer ones are refused before they come here."""
 
-_NO_CHARACTER = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+RESERVED = "__duckdb_field_id"
+"""What DuckDB tells field ids by when it writes a file: no column or field can be called so, in any case."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_UNSPEAKABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 def is_usable_name(text: str) -> bool:
-    """Whether `text` can name a column: not empty, at most 255 characters, none a control or half a pair."""
-    return 0 < len(text) <= LONGEST_NAME and not _NO_CHARACTER.search(text)
+    """Whether `text` can name a new column: at most 255 characters that can be written, none of them a control."""
+    return is_writable_name(text) and len(text) <= LONGEST_NAME and not _CONTROL.search(text)
+
+
+def is_writable_name(text: str) -> bool:
+    """Whether a column or field of this name can be written: it is an identifier, and not reserved."""
+    return bool(text) and not _UNSPEAKABLE.search(text) and text.lower() != RESERVED
 
 
 def ident(text: str) -> str:
-    """`text` as a quoted identifier."""
-    return '"' + _without_nul(text).replace('"', '""') + '"'
+    """`text` as a quoted identifier.
+
+    Raises:
+        ValueError: it is empty, or holds what SQL cannot.
+    """
+    if not text:
+        raise ValueError("an empty text is no identifier")
+    return '"' + _speakable(text).replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """`text` as a string literal."""
-    return "'" + _without_nul(text).replace("'", "''") + "'"
+    """`text` as a string literal.
+
+    Raises:
+        ValueError: it holds what SQL cannot.
+    """
+    return "'" + _speakable(text).replace("'", "''") + "'"
 
 
 def literals(texts: Iterable[str]) -> str:
@@ -65,7 +84,9 @@ def _path_step(key: str) -> str:
     return ".*" if key in ("", "*") else '."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _without_nul(text: str) -> str:
-    if "\x00" in text:
-        raise ValueError("a NUL character cannot enter SQL")
+def _speakable(text: str) -> str:
+    found = _UNSPEAKABLE.search(text)
+    if found:
+        what = "a NUL character" if found[0] == "\x00" else "half a surrogate pair"
+        raise ValueError(f"{what} cannot enter SQL: {text[:40]!r}")
     return text

@@ -10,7 +10,7 @@ import orjson
 
 from frazil.model import Column, Primitive
 from frazil.pipes import record_metadata
-from frazil.pipes.naming import normalized
+from frazil.pipes.naming import folded, normalized
 from frazil.pipes.types import cast, file_name, json_structure, sql_type
 from frazil.records import metadata
 from frazil.records.convert import VALUE
@@ -65,7 +65,7 @@ class DefaultPipe:
         object.__setattr__(self, "_payload", tuple(column for column in self.columns if not is_metadata(column)))
         for column in self._payload:
             self._by_name[column.name] = column
-            self._by_folded_name.setdefault(column.name.casefold(), column)
+            self._by_folded_name.setdefault(folded(column.name), column)
 
     def payload(self) -> tuple[Column, ...]:
         """The columns that come from the record's keys: all but RECORD_METADATA."""
@@ -75,7 +75,7 @@ class DefaultPipe:
         """The column a top-level key goes to: that of the same name, else the one equal ignoring case."""
         if self.normalizes:
             key = normalized(key)
-        return self._by_name.get(key) or self._by_folded_name.get(key.casefold())
+        return self._by_name.get(key) or self._by_folded_name.get(folded(key))
 
     def select(
         self, source: str, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False

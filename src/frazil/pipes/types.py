@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
-from frazil.sql import ident
+from frazil.sql import ident, is_writable_name
 
 _PLAIN: Final = {
     "boolean": "BOOLEAN",
@@ -141,6 +141,8 @@ def _field_id(number: int, kind: IcebergType) -> str:
 def _unsupported_field(field: Column) -> str | None:
     if not field.name:
         return "struct with a field without a name"
+    if not is_writable_name(field.name):
+        return f"struct with a field named {field.name!r}"
     # DuckDB writes a VARIANT at the top level of a file only.
     return "struct with a variant" if field.type == VARIANT else unsupported(field.type)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.pipes.naming import folded
 from frazil.records.value import survives_in_variant
 from frazil.staging import numbers, times
 from frazil.staging.exact_json import Misfit, Number, Object, Twice, is_text, parse, raw, shown, string, unfit, unique
@@ -90,10 +91,10 @@ class Fit:
     def _struct(self, fields: Sequence[Column], value: Any, path: str) -> str:
         if not isinstance(value, Object):
             raise unfit(value, "struct")
-        names = {field.name.casefold(): field for field in fields}
+        names = {folded(field.name): field for field in fields}
         members: dict[str, str] = {}
         for key, member in _unique_members(self._known(names, value, path)):
-            field = next((each for each in fields if each.name == key), names[key.casefold()])
+            field = next((each for each in fields if each.name == key), names[folded(key)])
             if members.get(field.name, "null") != "null" and member is not None:
                 raise Misfit(f"two keys equal to {field.name} ignoring case both have a value")
             if field.name not in members or member is not None:
@@ -108,7 +109,7 @@ class Fit:
     def _known(self, names: dict[str, Column], value: Object, path: str) -> Object:
         known = Object()
         for key, member in value:
-            if key.casefold() in names:
+            if folded(key) in names:
                 known.append((key, member))
             else:
                 self.dropped[f"{path}.{key}"] += 1

@@ -114,7 +114,7 @@ class Judge:
                 known.append((key, value))
             elif self._keeps_unknown and not is_usable_name(key):
                 raise _ColumnMisfit(
-                    short(key), "the key cannot name a column (empty, too long or with control characters)"
+                    short(key), "the key cannot name a column (empty, too long, reserved or with control characters)"
                 )
             else:
                 self._fit.dropped[key] = 1

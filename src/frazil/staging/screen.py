@@ -37,6 +37,9 @@ from frazil.staging.exact_json import DEEPEST, Misfit, Object, parse
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
 
+_SPELLINGS_LEARNED: Final = 8
+"""Spellings of one column's key that the statement reads, each anew; records with others are written anew."""
+
 _STRING: Final = Primitive("string")
 
 
@@ -146,7 +149,7 @@ class Screen:
             column = self._pipe.column_for(key)
             if column is not None:
                 known = spellings.setdefault(column.name, [])
-                if key not in known:
+                if key not in known and len(known) < _SPELLINGS_LEARNED:
                     known.append(key)
                     learned = True
             elif key not in self._unknown and len(self._unknown) < _KEYS_LEARNED and self._may_learn(key):

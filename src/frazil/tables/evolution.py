@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal
 
 from frazil.model import NOTHING_SEEN, Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
+from frazil.pipes.naming import folded
 from frazil.sql import is_usable_name
 
 NestedType = Literal["variant", "json", "struct"]
@@ -79,6 +80,6 @@ def _ignoring_case(drift: Mapping[str, Seen]) -> dict[str, Seen]:
     spelled: dict[str, str] = {}
     together: dict[str, Seen] = {}
     for key in sorted(drift):
-        name = spelled.setdefault(key.casefold(), key)
+        name = spelled.setdefault(folded(key), key)
         together[name] = together.get(name, NOTHING_SEEN).merged_with(drift[key])
     return dict(sorted(together.items()))

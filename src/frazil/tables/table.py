@@ -13,7 +13,9 @@ from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNo
 from frazil.model import Column, Conversion, IcebergType, Shape, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
+from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
+from frazil.sql import is_writable_name
 from frazil.tables.catalog import CREATED_BY, Catalog
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
 from frazil.tables.schema import schema_to_json
@@ -129,8 +131,8 @@ class Table:
         types = self.catalog.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
         while True:
             self.refresh()
-            existing = {column.name.lower() for column in self.state().columns()}
-            missing = [name for name in columns if name.lower() not in existing]
+            existing = {folded(column.name) for column in self.state().columns()}
+            missing = [name for name in columns if folded(name) not in existing]
             if not missing:
                 return
             update = self.java.updateSchema()
@@ -167,12 +169,12 @@ class Table:
         if state.partitioned:
             reason = "it is partitioned, which frazil does not write yet"
             raise TableNotSupported(str(self.name), reason, "Map the topic to an unpartitioned table.")
-        folded: dict[str, str] = {}
+        spelled: dict[str, str] = {}
         for column in columns:
-            if not column.name or "\0" in column.name:
+            if not is_writable_name(column.name):
                 reason = f"its column {column.name!r} has no name that SQL can write"
                 raise TableNotSupported(str(self.name), reason, "Rename it.")
-            other = folded.setdefault(column.name.lower(), column.name)
+            other = spelled.setdefault(folded(column.name), column.name)
             if other != column.name:
                 reason = f"its columns {other} and {column.name} differ only by case"
                 raise TableNotSupported(str(self.name), reason, "Rename one of them.")
