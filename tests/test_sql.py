@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.sql import LONGEST_NAME, ident, is_usable_name, json_path, literal, literals, pointer, wildcard_path
+from frazil.sql import (
+    LONGEST_NAME,
+    Wildcard,
+    ident,
+    is_usable_name,
+    json_path,
+    literal,
+    literals,
+    pointer,
+    wildcard_path,
+)
 
 texts = st.text(st.characters(exclude_characters="\0", codec="utf-8")) | st.lists(
     st.sampled_from([*"'\"\\;-/*$~[].% \n", "--", "/*", "*/", "''", '""', "a", "é", "DROP TABLE t"])
@@ -58,7 +69,7 @@ def test_a_wildcard_path_reaches_every_element_of_a_list(path: list[str]) -> Non
     for key in reversed(path):
         document = {key: document}
 
-    wanted = literal(wildcard_path([*path, None]))
+    wanted = literal(wildcard_path([*path, Wildcard.ELEMENTS]))
     found = CONNECTION.execute(f"SELECT json_extract($1, {wanted})", [json.dumps(document)]).fetchall()
 
     assert [json.loads(each) for each in found[0][0]] == [{"found": number} for number in range(3)]
@@ -75,10 +86,16 @@ def test_a_wildcard_path_reaches_no_other_key(path: list[str]) -> None:
     assert CONNECTION.execute(query, [json.dumps(document)]).fetchall() == [(["found"],)]
 
 
-@pytest.mark.parametrize("make", [literal, ident])
-def test_a_nul_character_never_enters_sql(make: object) -> None:
-    with pytest.raises(ValueError, match="NUL"):
-        make("a\0b")  # type: ignore[operator]
+@pytest.mark.parametrize("make", [literal, ident, lambda text: literals(["a", text]), lambda text: json_path([text])])
+@pytest.mark.parametrize(("text", "named"), [("a\0b", "NUL"), ("a\ud83d", "surrogate"), ("\udc00\ud800", "surrogate")])
+def test_what_sql_cannot_say_never_enters_it(make: Callable[[str], str], text: str, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        make(text)
+
+
+def test_an_empty_text_is_no_identifier() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        ident("")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +109,9 @@ def test_a_nul_character_never_enters_sql(make: object) -> None:
         ("a\nb", False),
         ("\0", False),
         ("\x7f", False),
+        ("\x9b31m", False),
+        ("\udc00", False),
+        ("__DuckDB_field_id", False),
     ],
 )
 def test_names_of_columns_have_limits(name: str, usable: bool) -> None:
