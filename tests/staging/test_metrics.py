@@ -5,19 +5,20 @@ from __future__ import annotations
 import datetime as dt
 import json
 import struct as bits
-from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyiceberg.conversions import from_bytes, to_bytes
+from pyiceberg.types import DecimalType, TimeType
 
 from frazil.model import Column
 from frazil.staging.metrics import iceberg_metrics
 
-from .chunks import Table, column, columns, listed, struct
-
-MakeTable = Callable[..., Table]
+from .chunks import Table, column, columns, listed, mapped, struct
+from .conftest import MakeTable
 
 
 def metrics_of(table: Table, *values: str) -> dict[str, dict[int, Any]]:
@@ -51,7 +52,7 @@ def micros(*moment: int) -> int:
         ("long", ["9223372036854775807", "-1"], "<q", -1, 2**63 - 1),
         ("float", ["0.5", "-2"], "<f", -2.0, 0.5),
         ("double", ["0.1", "1e308"], "<d", 0.1, 1e308),
-        ("double", ["NaN", "3", "1"], "<d", 1.0, 3.0),
+        ("double", ['"NaN"', "3", "1"], "<d", 1.0, 3.0),
         ("date", ['"1969-12-31"', '"2024-02-29"'], "<i", -1, 19782),
         ("date", ['"0001-01-01"', '"9999-12-31"'], "<i", -719162, 2932896),
         ("timestamp", ['"1969-12-31T23:59:59.999999"', '"1970-01-01T00:00:01"'], "<q", -1, 1_000_000),
@@ -133,7 +134,7 @@ def test_counts_cover_values_nulls_and_nans(make_table: MakeTable) -> None:
 def test_only_nans_or_nulls_have_no_bounds(make_table: MakeTable) -> None:
     table = make_table(column("x", "double"))
 
-    assert bounds(table, '{"x": NaN}') == (None, None)
+    assert bounds(table, '{"x": "NaN"}') == (None, None)
     assert bounds(table, "{}") == (None, None)
 
 
@@ -161,9 +162,53 @@ def test_a_variant_has_counts_and_a_size_but_no_bounds(make_table: MakeTable) ->
     assert found["column-sizes"][v.id] > 0
 
 
-def test_decimals_and_booleans_go_without_bounds(make_table: MakeTable) -> None:
-    for kind, value in (("decimal(9,2)", "1"), ("boolean", "true")):
+def test_uuids_bytes_and_booleans_go_without_bounds(make_table: MakeTable) -> None:
+    for kind, value in (("uuid", '"8d8ac610-566d-4ef0-9c22-186b2a5ed793"'), ("binary", '"00"'), ("boolean", "true")):
         assert bounds(make_table(column("x", kind)), f'{{"x": {value}}}') == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("decimal(5,2)", ["-1.50", "3.00", "0.00"]),
+        ("decimal(5,2)", ["1.27", "1.28"]),
+        ("decimal(5,2)", ["-1.28", "-1.29"]),
+        ("decimal(9,0)", ["0", "0"]),
+        ("decimal(18,0)", ["-123456789012345678", "32768", "-32768"]),
+        ("decimal(38,10)", ["12345678901234567890.0123456789", "-0.0000000001"]),
+        ("decimal(38,38)", ["0." + "9" * 38, "-0." + "9" * 38]),
+        ("decimal(38,0)", ["9" * 38, "-" + "9" * 38]),
+    ],
+)
+def test_decimal_bounds_are_what_another_reader_takes_them_for(
+    make_table: MakeTable, kind: str, values: list[str]
+) -> None:
+    only = column("x", kind)
+    expected = sorted(map(Decimal, values))
+
+    found = bounds(make_table(only), *(f'{{"x": {value}}}' for value in values))
+
+    iceberg = DecimalType(only.type.precision, only.type.scale)  # type: ignore[union-attr]
+    assert [from_bytes(iceberg, each) for each in found if each is not None] == [expected[0], expected[-1]]
+    # Of the same number Java's library makes the same bytes, which is what Iceberg compares with.
+    assert list(found) == [to_bytes(iceberg, value) for value in (expected[0], expected[-1])]
+
+
+def test_time_bounds_are_microseconds_since_midnight(make_table: MakeTable) -> None:
+    found = bounds(
+        make_table(column("x", "time")), *(f'{{"x": "{each}"}}' for each in ("23:59:59.999999", "00:00:01.5"))
+    )
+
+    assert [from_bytes(TimeType(), each) for each in found if each is not None] == [1_500_000, 86_399_999_999]
+
+
+def test_bounds_within_maps_are_left_out(make_table: MakeTable) -> None:
+    only = column("m", mapped("string", "long"))
+
+    found = metrics_of(make_table(only), '{"m": {"a": 1, "b": null}}', "{}")
+
+    assert found["lower-bounds"] == found["upper-bounds"] == {}
+    assert set(found["value-counts"]) == {only.type.key_id, only.type.value_id}  # type: ignore[union-attr]
 
 
 def test_a_text_of_megabytes_still_gets_truthful_bounds(make_table: MakeTable) -> None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.model import Column, Primitive
+from frazil.model import Column, Primitive, Seen
 from frazil.records import metadata
 from frazil.tables.schema import columns_from_json, schema_to_json
 
-from .chunks import NOW, TOPIC, Table, column, columns, listed, struct
-
-MakeTable = Callable[..., Table]
+from .chunks import NOW, TOPIC, column, columns, listed, mapped, struct
+from .conftest import MakeTable
 
 
 def test_a_clean_chunk_lands_whole_in_columns_of_every_type(make_table: MakeTable) -> None:
@@ -30,10 +28,15 @@ def test_a_clean_chunk_lands_whole_in_columns_of_every_type(make_table: MakeTabl
         exact="double",
         price="decimal(38,2)",
         name="string",
+        id="uuid",
+        digest="binary",
         day="date",
+        at="time",
         local="timestamp",
         moment="timestamptz",
         tags=listed("string"),
+        counts=mapped("string", "long"),
+        anything="variant",
         place=struct(lat="double", near=listed(struct(street="string", number="int"))),
     )
     record = {
@@ -44,10 +47,15 @@ def test_a_clean_chunk_lands_whole_in_columns_of_every_type(make_table: MakeTabl
         "exact": 0.1,
         "price": 12,
         "name": "Zoë 😀",
+        "id": "8d8ac610-566d-4ef0-9c22-186b2a5ed793",
+        "digest": "00ff",
         "day": "2024-02-29",
+        "at": "23:59:59.999999",
         "local": "1969-12-31T23:59:59.999999",
         "moment": "2024-01-01T00:00:00.5+05:30",
         "tags": ["a", None, ""],
+        "counts": {"b": 1, "a": None},
+        "anything": {"k": [1, 0.5, None]},
         "place": {"lat": -1.5, "near": [{"street": "x", "number": 1}, None]},
     }
 
@@ -61,10 +69,15 @@ def test_a_clean_chunk_lands_whole_in_columns_of_every_type(make_table: MakeTabl
         0.1,
         Decimal("12.00"),
         "Zoë 😀",
+        "8d8ac610-566d-4ef0-9c22-186b2a5ed793",
+        b"\x00\xff",
         dt.date(2024, 2, 29),
+        dt.time(23, 59, 59, 999999),
         dt.datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001 (the column has no zone)
         dt.datetime(2023, 12, 31, 18, 30, 0, 500000, tzinfo=dt.UTC),
         ["a", None, ""],
+        [("b", 1), ("a", None)],
+        {"k": [1, 0.5, None]},
         {"lat": -1.5, "near": [{"street": "x", "number": 1}, None]},
     )
     assert landed.rows == [row, row, (None,) * len(shape)]
@@ -88,68 +101,6 @@ def test_the_file_carries_the_field_ids_of_columns_fields_and_elements(make_tabl
     assert [field_id(each) for each in schema] == [shape[0].id, whole.id]
     assert [field_id(part.type.field(name)) for name in ("x", "ys")] == [x.id, ys.id]
     assert (field_id(element), field_id(element.type.field("z"))) == (ys.type.element_id, z.id)  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "landed"),
-    [
-        ("long", "1.0", 1),
-        ("long", "1e3", 1000),
-        ("long", "-0", 0),
-        ("long", "9007199254740993.0", 9007199254740993),
-        ("long", "9223372036854775807.000", 2**63 - 1),
-        ("int", "2147483647", 2**31 - 1),
-        ("double", "123456789012345678901234567890", 1.2345678901234568e29),
-        ("double", "1.7976931348623157e308", 1.7976931348623157e308),
-        ("double", "4.9e-324", 5e-324),
-        ("double", "Infinity", math.inf),
-        ("double", "-Infinity", -math.inf),
-        ("float", "16777217", 16777216.0),
-        ("float", "3.4028235e38", 3.4028234663852886e38),
-        (
-            "decimal(38,2)",
-            "123456789012345678901234567890123456.78",
-            Decimal("123456789012345678901234567890123456.78"),
-        ),
-        ("decimal(38,2)", "1.5000000000000000000000000000000000000000000", Decimal("1.50")),
-        ("decimal(38,0)", "9" * 38, Decimal("9" * 38)),
-        ("decimal(38,0)", "1.0e37", Decimal(10**37)),
-        ("decimal(38,38)", "0." + "1" * 38, Decimal("0." + "1" * 38)),
-        ("decimal(9,2)", "-0.00", Decimal(0)),
-        ("decimal(9,2)", "0e-900", Decimal(0)),
-        ("string", "12345678901234567890", "12345678901234567890"),
-        ("string", "1" * 40 + "." + "2" * 40, "1" * 40 + "." + "2" * 40),
-        ("string", "1.500", "1.5"),
-        ("string", "1.0", "1"),
-        ("string", "-0", "0"),
-        ("string", "-0.0", "0"),
-        ("string", "1e-7", "0.0000001"),
-        ("string", "1e400", "1" + "0" * 400),
-        ("string", "true", "true"),
-        ("string", '{"b": 1.50, "a": [1e3, "x"]}', '{"b":1.50,"a":[1e3,"x"]}'),
-        ("string", "[]", "[]"),
-        ("string", "{}", "{}"),
-        ("string", '"a\\u0000b\\ud83d\\ude00"', "a\0b😀"),
-        ("string", '""', ""),
-        ("timestamptz", '"2024-01-01T00:00:00"', dt.datetime(2024, 1, 1, tzinfo=dt.UTC)),
-        ("timestamptz", '"2024-01-01T00:00:00-23:59"', dt.datetime(2024, 1, 1, 23, 59, tzinfo=dt.UTC)),
-        ("date", '"0001-01-01"', dt.date(1, 1, 1)),
-        ("date", '"9999-12-31"', dt.date(9999, 12, 31)),
-    ],
-)
-def test_an_unusual_value_that_fits_lands_with_every_digit(
-    make_table: MakeTable, kind: str, value: str, landed: object
-) -> None:
-    found = make_table(column("x", kind)).land(f'{{"x": {value}}}', '{"x": null}')
-
-    assert found.rejects == {}
-    assert found.rows == [landed, None]
-
-
-def test_nan_lands_in_columns_that_have_it(make_table: MakeTable) -> None:
-    (found,) = make_table(*columns(x="double")).land('{"x": NaN}').rows
-
-    assert math.isnan(found)
 
 
 def test_decimals_within_lists_and_structs_are_exact(make_table: MakeTable) -> None:
@@ -228,7 +179,7 @@ def test_what_is_dropped_may_be_anything(make_table: MakeTable, uniform: bool) -
     records = [
         '{"a": 1, "new": 1, "new": 2}',
         '{"a": 2, "new": "\\ud800"}',
-        '{"a": 3, "new": NaN}',
+        '{"a": 3, "new": {"k": 1, "k": 1}}',
         '{"a": 4, "n": 1e999}',
     ]
 
@@ -256,12 +207,15 @@ def test_a_table_that_evolves_writes_nothing_before_its_columns_are_known(make_t
         '{"a": 1}', '{"a": 1.5, "b": null}', '{"b": {}, "": 1, "\\n": 2}', "[1]", "nonsense"
     )
 
-    assert landed.drift == {"a": {"long", "double"}, "b": {"null", "object"}}
+    assert landed.drift == {
+        "a": Seen(frozenset({"long", "double"})),
+        "b": Seen(frozenset({"null"}), fields=()),
+    }
     assert landed.written is None
 
 
 def test_a_chunk_of_which_the_exact_tier_reads_every_record_lands_too(make_table: MakeTable) -> None:
-    found = make_table(*columns(a="long", b="double")).land('{"A": 1.0, "b": -Infinity}').rows
+    found = make_table(*columns(a="long", b="double")).land('{"A": 1.0, "b": "-inf"}').rows
 
     assert found == [(1, -math.inf)]
 

@@ -83,6 +83,8 @@ def _leaves(path: str) -> list[pq.ColumnSchema]:
         "[1.]",
         "[+1]",
         "[tru]",
+        "NaN",
+        '{"a": [Infinity]}',
         "-",
         '{"a"}',
         "/* c */ 1",
@@ -113,8 +115,6 @@ def test_malformed_json_within_is_a_reject(make_table: MakeTable, text: str, goo
         "-1e400",
         "1e-400",
         "1e99999999999999999999",
-        "NaN",
-        "-Infinity",
     ],
 )
 @pytest.mark.parametrize("within", ["{}", "[{}]", '{{"k": [1, {}]}}', '{{"k":{}}}', "[\n\t{}]"])

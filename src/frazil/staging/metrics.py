@@ -122,12 +122,30 @@ def _micros(text: str) -> int:
     return (aware - _EPOCH) // dt.timedelta(microseconds=1)
 
 
+def _microseconds(text: str) -> int:
+    moment = dt.datetime.combine(_EPOCH.date(), dt.time.fromisoformat(text), dt.UTC)
+    return (moment - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def _decimals(low: str, high: str) -> tuple[bytes, bytes | None]:
+    return _unscaled(low), _unscaled(high)
+
+
+def _unscaled(text: str) -> bytes:
+    """The unscaled value as two's complement in as few bytes as it takes; the text has all digits of the scale."""
+    number = int(text.replace(".", ""))
+    bits = (number if number >= 0 else ~number).bit_length()
+    return number.to_bytes(bits // 8 + 1, "big", signed=True)
+
+
 _BOUNDS: Final[dict[str, Callable[[str, str], tuple[bytes, bytes | None]]]] = {
     "int": _packed("<i", int),
     "long": _packed("<q", int),
     "float": _packed("<f", float),
     "double": _packed("<d", float),
+    "decimal": _decimals,
     "date": _packed("<i", _days),
+    "time": _packed("<q", _microseconds),
     "timestamp": _packed("<q", _micros),
     "timestamptz": _packed("<q", _micros),
     "string": _texts,
