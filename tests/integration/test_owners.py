@@ -10,7 +10,8 @@ from tests.integration.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CycleCancelled, DataLoss, Fenced, TableReplaced, TokensUncertain
-from frazil.tables import commit as commits
+from frazil.tables.swap import JvmSwap
+from frazil.tables.table import Table
 from frazil.testing.crash import halt_at
 from frazil.testing.produce import record
 from frazil.testing.records import produce
@@ -256,7 +257,7 @@ def current_snapshot(spark: SparkSession, table: str) -> int:
 def _lose_the_next_answer(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> list[str]:
     """Let the next swap happen and then fail as a catalog does whose answer is lost."""
     lost: list[str] = []
-    begin = commits._begin
+    begin = Table.begin
 
     class Operations:
         def __init__(self, java) -> None:
@@ -278,5 +279,10 @@ def _lose_the_next_answer(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) 
         def __getattr__(self, name: str) -> object:
             return getattr(self._java, name)
 
-    monkeypatch.setattr(commits, "_begin", lambda table: Transaction(begin(table)))
+    def begin_lossy(table: Table) -> JvmSwap:
+        swap = begin(table)
+        swap._transaction = Transaction(swap._transaction)
+        return swap
+
+    monkeypatch.setattr(Table, "begin", begin_lossy)
     return lost

@@ -45,7 +45,7 @@ def _channels(catalog: Catalog, registry: Registry) -> Iterator[ChannelStatus]:
     registered = registry.connectors()
     for namespace in catalog.namespaces():
         for name in catalog.tables(namespace):
-            table = Table(catalog, name, catalog.load(name))
+            table = Table(catalog.jvm, name, catalog.load(name))
             state = table.state()
             for key in sorted(each for each in state.properties() if each.startswith(PREFIX)):
                 connector = key.removeprefix(PREFIX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Protocol
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -13,13 +14,33 @@ from pyspark.sql import SparkSession
 
 from frazil.errors import CycleCancelled, StageFailed
 from frazil.model import Staged, Task
+from frazil.staging.storage import Storage
 from frazil.staging.task import counting, stage_nothing
 
 _log = structlog.get_logger(__name__)
 
 
+class Job(Protocol):
+    """What a cycle needs to have its tasks staged."""
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+
+    def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
+        """Stage the tasks, those of a group one after the other.
+
+        Raises:
+            CycleCancelled: somebody abandoned the cycle.
+            StageFailed: the tasks could not be run to their end.
+        """
+
+    def discard(self, staged: Sequence[Staged]) -> None:
+        """Delete files of a stage that no commit was tried with."""
+
+
 class StagingJob:
-    """Runs staging tasks on Spark for one connector, all under one job group."""
+    """Runs staging tasks on Spark for one connector, all under one job group; see `Job`."""
 
     def __init__(self, session: SparkSession, connector: str) -> None:
         self._context = session.sparkContext
@@ -69,6 +90,12 @@ class StagingJob:
                 raise CycleCancelled(self.group) from error
             raise StageFailed("the cycle's tasks", text.splitlines()[0]) from error
         return staged
+
+    def discard(self, staged: Sequence[Staged]) -> None:
+        """Delete files of a stage that no commit was tried with."""
+        for task in staged:
+            for file in task.files:
+                Storage().delete(file.path)
 
     def cancel(self) -> None:
         """Abandon the running cycle; may be called from any thread."""

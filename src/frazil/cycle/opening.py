@@ -15,11 +15,10 @@ from frazil.config import ConnectorSettings
 from frazil.errors import Fenced, TableMissing, TableNotCreated, TableReplaced, TokensMoved, TopicMissing, TopicReplaced
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
-from frazil.tables.catalog import Catalog
+from frazil.tables.base import Target, Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
 from frazil.tables.session import DEFAULT_NAMESPACE
-from frazil.tables.table import Table
 from frazil.tables.tokens import Channel, Tokens, read
 
 _log = structlog.get_logger(__name__)
@@ -29,7 +28,7 @@ _log = structlog.get_logger(__name__)
 class OpenTable:
     """A table this connector owns, with the tokens it holds."""
 
-    table: Table
+    table: Target
     uuid: str
     tokens: Tokens
     epoch: int
@@ -42,7 +41,7 @@ class OpenTable:
 class Opener:
     """Opens tables for one connector. Every opener has its own owner id; the newest one wins."""
 
-    def __init__(self, settings: ConnectorSettings, catalog: Catalog, source: Source) -> None:
+    def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source) -> None:
         self._settings = settings
         self._catalog = catalog
         self._source = source
@@ -77,7 +76,7 @@ class Opener:
         """
         create = None if self._settings.autocreate == "none" else self._settings.table_options.properties
         try:
-            table = Table.open(self._catalog, name, create, self._settings.conversion)
+            table = self._catalog.open(name, create, self._settings.conversion)
         except TableMissing as error:
             raise TableNotCreated(str(name), [each.topic for each in topics]) from error
         while True:
@@ -129,7 +128,7 @@ class Opener:
             raise Fenced(self._settings.name, str(opened.table.name), opened.epoch, tokens.epoch, tokens.opener)
         opened.tokens = tokens
 
-    def _commit(self, table: Table, tokens: Tokens, before: str | None, epoch: int) -> Tokens:
+    def _commit(self, table: Target, tokens: Tokens, before: str | None, epoch: int) -> Tokens:
         expected = Expectation(self._settings.key, self.owner, epoch, before, (), table.uuid)
         return commit(table, (), tokens, expected).tokens
 

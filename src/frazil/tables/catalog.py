@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
+import structlog
+
 from frazil.errors import CatalogUnavailable, TableMissing
-from frazil.model import Column, IcebergType, TableName
+from frazil.model import Column, Conversion, IcebergType, TableName
+from frazil.pipes import record_metadata
+from frazil.pipes.default import is_metadata
 from frazil.records import metadata
 from frazil.tables.jvm import JAVA_ERRORS, java_class, java_message
 from frazil.tables.schema import schema_to_json
-
-CREATED_BY: Final = "frazil.created"
-"""The table property that says frazil made the table, and so may evolve and expire it."""
+from frazil.tables.table import CREATED_BY, Table
 
 _CREATED: Final = {
     CREATED_BY: "true",
@@ -24,11 +26,12 @@ _CREATED: Final = {
 }
 """Properties of a table frazil creates; metadata files are replaced at every commit, so old ones are deleted."""
 
+_log = structlog.get_logger(__name__)
 _Answer = TypeVar("_Answer")
 
 
 class Catalog:
-    """The catalog a connector writes to."""
+    """The catalog a connector writes to; see `frazil.tables.base.Targets`."""
 
     def __init__(self, java: Any, gateway: Any, name: str) -> None:
         """Wrap Iceberg's Java `Catalog`, reached through py4j's `gateway`; `name` is Spark's name for it."""
@@ -86,6 +89,25 @@ class Catalog:
             return TableName(namespace, name)
         existing = (table.name for table in self.tables(namespace))
         return TableName(namespace, _match(existing, name) or name.upper())
+
+    def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Table:
+        """The table of that name, created with the properties `create` if it is missing.
+
+        Raises:
+            TableMissing: there is none, and `create` is None.
+            TableNotSupported: it exists and frazil cannot write it.
+        """
+        try:
+            java = self.load(name)
+        except TableMissing:
+            if create is None:
+                raise
+            java = self.create(name, record_metadata.created_type(conversion), create)
+        table = Table(self.jvm, name, java, conversion)
+        told = next((column for column in table.shape().columns if is_metadata(column)), None)
+        if told and conversion.structured_headers and not record_metadata.keeps_structure(told):
+            _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
+        return table
 
     def load(self, table: TableName) -> Any:
         """Iceberg's Java table.

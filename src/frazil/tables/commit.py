@@ -1,24 +1,22 @@
 """The swap: data files and tokens in exactly one compare-and-swap, checked before each attempt (design section 4).
 
-Iceberg's own retries would apply our change again to whatever they find. So the change is built in a transaction and
-swapped through its underlying operations: each attempt looks at the very version it replaces, checks it, and either
-replaces that version or nothing.
+Each attempt looks at the very version it replaces, checks it, and either replaces that version or nothing. A pure
+rule: how a version is replaced is `frazil.tables.swap`'s for Iceberg.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
 from frazil import faults
 from frazil.errors import CatalogUnavailable, CommitUnknown
 from frazil.model import StagedFile
+from frazil.tables.base import OutcomeUnknown, RaceLost, Target
 from frazil.tables.checks import Expectation, check
-from frazil.tables.jvm import JAVA_ERRORS, JvmState, data_file, java_class, java_message
-from frazil.tables.table import Table
 from frazil.tables.tokens import Tokens, encode, key_of, read
 
 _ATTEMPTS: Final = 20
@@ -39,7 +37,7 @@ class Committed:
     attempts: int
 
 
-def commit(table: Table, files: Sequence[StagedFile], tokens: Tokens, expected: Expectation) -> Committed:
+def commit(table: Target, files: Sequence[StagedFile], tokens: Tokens, expected: Expectation) -> Committed:
     """Append `files` and replace the tokens, in one swap.
 
     Args:
@@ -54,49 +52,25 @@ def commit(table: Table, files: Sequence[StagedFile], tokens: Tokens, expected: 
         CatalogUnavailable: the catalog failed before the swap.
     """
     for attempt in range(1, _ATTEMPTS + 1):
-        transaction = _begin(table)
-        base = JvmState(transaction.startMetadata(), table.catalog.jvm)
-        check(base, str(table.name), expected)
-        numbered = replace(tokens, snapshot_seq=base.next_sequence_number)
-        _build(table, transaction, files, numbered, expected, base)
+        swap = table.begin()
+        check(swap.base, str(table.name), expected)
+        numbered = replace(tokens, snapshot_seq=swap.base.next_sequence_number)
+        swap.build(files, key_of(expected.connector), encode(numbered))
         faults.reach("before_swap")
         try:
-            transaction.underlyingOps().commit(transaction.startMetadata(), transaction.currentMetadata())
-        except JAVA_ERRORS as error:
-            if java_class(error) == "CommitFailedException":
-                _log.info("somebody else committed first; looking again", table=str(table.name), attempt=attempt)
-                table.refresh()
-                continue
-            return _resolve_unknown(table, numbered, expected.connector, java_message(error), attempt)
-        snapshot = transaction.currentMetadata().currentSnapshot()
+            made = swap.swap()
+        except RaceLost:
+            _log.info("somebody else committed first; looking again", table=str(table.name), attempt=attempt)
+            table.refresh()
+            continue
+        except OutcomeUnknown as unknown:
+            return _resolve_unknown(table, numbered, expected.connector, str(unknown), attempt)
         table.refresh()
-        return Committed(numbered, int(snapshot.snapshotId()), int(snapshot.timestampMillis()), attempt)
+        return Committed(numbered, made.id, made.timestamp, attempt)
     raise CatalogUnavailable(f"commit to {table.name}", f"{_ATTEMPTS} other commits came first")
 
 
-def _begin(table: Table) -> Any:
-    """A transaction on the newest version."""
-    try:
-        return table.java.newTransaction()
-    except JAVA_ERRORS as error:
-        raise table.unreadable(error) from error
-
-
-def _build(
-    table: Table, transaction: Any, files: Sequence[StagedFile], tokens: Tokens, expected: Expectation, base: JvmState
-) -> None:
-    key, text = key_of(expected.connector), encode(tokens)
-    try:
-        append = transaction.newAppend()
-        for file in files:
-            append = append.appendFile(data_file(table.catalog.jvm, table.java, file, base.spec_id))
-        append.set(key, text).commit()
-        transaction.updateProperties().set(key, text).commit()
-    except JAVA_ERRORS as error:
-        raise CatalogUnavailable(f"write the manifests of {table.name}", java_message(error)) from error
-
-
-def _resolve_unknown(table: Table, tokens: Tokens, connector: str, cause: str, attempts: int) -> Committed:
+def _resolve_unknown(table: Target, tokens: Tokens, connector: str, cause: str, attempts: int) -> Committed:
     """Any failure but a lost race leaves open whether the swap happened: look for the commit before anything else."""
     _log.warning(
         "the catalog did not say whether the commit happened; looking for it", table=str(table.name), cause=cause

@@ -35,7 +35,6 @@ class JvmSnapshot:
 
     @property
     def timestamp(self) -> int:
-        """When it was committed, in ms since the epoch."""
         return int(self._java.timestampMillis())
 
     def summary(self, key: str) -> str | None:
@@ -80,7 +79,6 @@ class JvmState:
 
     @property
     def next_sequence_number(self) -> int:
-        """The sequence number the next snapshot will have."""
         return int(self._java.nextSequenceNumber())
 
     @property

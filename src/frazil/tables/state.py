@@ -31,6 +31,10 @@ class SnapshotState(Protocol):
     def sequence_number(self) -> int:
         """Its place in the order of all commits to the table."""
 
+    @property
+    def timestamp(self) -> int:
+        """When it was committed, in ms since the epoch."""
+
     def summary(self, key: str) -> str | None:
         """One value of its summary."""
 
@@ -53,6 +57,10 @@ class TableState(Protocol):
     @property
     def sort_order_id(self) -> int:
         """The default sort order."""
+
+    @property
+    def next_sequence_number(self) -> int:
+        """The sequence number the next snapshot will have."""
 
     @property
     def current(self) -> SnapshotState | None:
@@ -85,6 +93,7 @@ class MemorySnapshot:
     parent: int | None
     sequence_number: int
     values: Mapping[str, str]
+    timestamp: int = 0
 
     def summary(self, key: str) -> str | None:
         """One value of its summary."""
@@ -103,6 +112,7 @@ class MemoryState:
     schema_id: int = 0
     spec_id: int = 0
     sort_order_id: int = 0
+    next_sequence_number: int = 1
 
     @property
     def current(self) -> MemorySnapshot | None:

@@ -16,9 +16,12 @@ from frazil.pipes.default import is_metadata
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
-from frazil.tables.catalog import CREATED_BY, Catalog
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
 from frazil.tables.schema import schema_to_json
+from frazil.tables.swap import JvmSwap
+
+CREATED_BY: Final = "frazil.created"
+"""The table property that says frazil made the table, and so may evolve and expire it."""
 
 _OLDEST_FORMAT: Final = 2
 _EXPIRY_EVERY: Final = 60.0
@@ -31,43 +34,26 @@ _log = structlog.get_logger(__name__)
 
 
 class Table:
-    """A table of the catalog, as one connector uses it."""
+    """A table of a catalog; see `frazil.tables.base.Target`."""
 
-    def __init__(self, catalog: Catalog, name: TableName, java: Any, conversion: Conversion | None = None) -> None:
-        self.catalog = catalog
+    def __init__(self, jvm: Any, name: TableName, java: Any, conversion: Conversion | None = None) -> None:
         self.name = name
         self.java = java
         self.conversion = conversion or Conversion()
         """How the connector makes rows of records, which not every table can hold."""
 
+        self._jvm = jvm
         self._last_expiry = time.monotonic()
-
-    @classmethod
-    def open(
-        cls, catalog: Catalog, name: TableName, create: Mapping[str, str] | None, conversion: Conversion | None = None
-    ) -> Table:
-        """The table of that name, created with the properties `create` if it is missing.
-
-        Raises:
-            TableMissing: there is none, and `create` is None.
-            TableNotSupported: it exists and frazil cannot write it.
-        """
-        try:
-            java = catalog.load(name)
-        except TableMissing:
-            if create is None:
-                raise
-            java = catalog.create(name, record_metadata.created_type(conversion or Conversion()), create)
-        table = cls(catalog, name, java, conversion)
-        told = next((column for column in table.shape().columns if is_metadata(column)), None)
-        if told and table.conversion.structured_headers and not record_metadata.keeps_structure(told):
-            _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
-        return table
 
     @property
     def uuid(self) -> str:
         """The table's own identity."""
         return str(self.java.uuid())
+
+    @property
+    def location(self) -> str:
+        """Where it is stored."""
+        return str(self.java.location()).rstrip("/")
 
     @property
     def is_ours(self) -> bool:
@@ -97,7 +83,14 @@ class Table:
 
     def state(self) -> JvmState:
         """The version read last."""
-        return JvmState(self.java.operations().current(), self.catalog.jvm)
+        return JvmState(self.java.operations().current(), self._jvm)
+
+    def begin(self) -> JvmSwap:
+        """Read the newest version, to replace it; raises what `refresh` raises."""
+        try:
+            return JvmSwap(self.name, self.java, self.java.newTransaction(), self._jvm)
+        except JAVA_ERRORS as error:
+            raise self.unreadable(error) from error
 
     def shape(self) -> Shape:
         """What files are to be staged for now.
@@ -128,7 +121,7 @@ class Table:
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
         added = [Column(0, name, kind) for name, kind in columns.items()]
-        types = self.catalog.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
+        types = self._jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
         while True:
             self.refresh()
             existing = {folded(column.name) for column in self.state().columns()}
@@ -159,6 +152,28 @@ class Table:
             self.java.expireSnapshots().expireOlderThan(before).retainLast(1).commit()
         except JAVA_ERRORS as error:
             _log.warning("old snapshots were not expired this time", table=str(self.name), cause=java_message(error))
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Write a small file with the table's own access rights."""
+        try:
+            stream = self.java.io().newOutputFile(path).createOrOverwrite()
+            try:
+                stream.write(bytearray(content))
+            finally:
+                stream.close()
+        except JAVA_ERRORS as error:
+            raise CatalogUnavailable(f"write {path}", java_message(error)) from error
+
+    def read_file(self, path: str) -> bytes:
+        """Read a small file."""
+        try:
+            stream = self.java.io().newInputFile(path).newStream()
+            try:
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
+        except JAVA_ERRORS as error:
+            raise CatalogUnavailable(f"read {path}", java_message(error)) from error
 
     def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:
         if state.format_version < _OLDEST_FORMAT:

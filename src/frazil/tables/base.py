@@ -1,0 +1,119 @@
+"""What a cycle needs from the tables it writes: those of Iceberg, or of `frazil.testing.memory`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from frazil.model import Conversion, IcebergType, Shape, StagedFile, TableName
+from frazil.tables.state import SnapshotState, TableState
+
+
+class RaceLost(Exception):
+    """Somebody else swapped first: nothing happened."""
+
+
+class OutcomeUnknown(Exception):
+    """A swap failed in a way that leaves open whether it happened; carries the cause."""
+
+
+class Swap(Protocol):
+    """One try to replace a table's newest version by the next one."""
+
+    @property
+    def base(self) -> TableState:
+        """The version it replaces."""
+
+    def build(self, files: Sequence[StagedFile], key: str, text: str) -> None:
+        """Make the next version: with `files` appended, and `text` under `key` in the summary and as a property.
+
+        Raises:
+            CatalogUnavailable: something could not be written; nothing happened.
+        """
+
+    def swap(self) -> SnapshotState:
+        """Replace exactly the base by the next version, whose snapshot comes back, or do nothing.
+
+        Raises:
+            RaceLost: the newest version is no longer the base.
+            OutcomeUnknown: any other failure.
+        """
+
+
+class Target(Protocol):
+    """A table, as one connector uses it."""
+
+    @property
+    def name(self) -> TableName:
+        """Its name in the catalog."""
+
+    @property
+    def uuid(self) -> str:
+        """The table's own identity."""
+
+    @property
+    def location(self) -> str:
+        """Where it is stored."""
+
+    def refresh(self) -> None:
+        """Read the newest version.
+
+        Raises:
+            TableMissing: the table is gone.
+            TableReplaced: the table of that name is another one.
+            CatalogUnavailable: the catalog did not answer.
+        """
+
+    def state(self) -> TableState:
+        """The version read last."""
+
+    def shape(self) -> Shape:
+        """What files are to be staged for now.
+
+        Raises:
+            TableNotSupported: records cannot be projected to it.
+        """
+
+    def begin(self) -> Swap:
+        """Read the newest version, to replace it; raises what `refresh` raises."""
+
+    def new_data_path(self, name: str) -> str:
+        """Where a data file of that name goes."""
+
+    def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
+        """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
+
+    def expire(self, min_age_ms: int) -> None:
+        """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created."""
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Write a small file with the table's own access rights.
+
+        Raises:
+            CatalogUnavailable: it could not be written.
+        """
+
+    def read_file(self, path: str) -> bytes:
+        """Read a small file.
+
+        Raises:
+            CatalogUnavailable: it could not be read.
+        """
+
+
+class Targets(Protocol):
+    """Where a connector finds its tables: a catalog."""
+
+    def namespace(self, name: str) -> tuple[str, ...]:
+        """The namespace of that name: the existing one equal ignoring case, else the name as written."""
+
+    def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
+        """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
+
+    def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Target:
+        """The table of that name, created with the properties `create` if it is missing.
+
+        Raises:
+            TableMissing: there is none, and `create` is None.
+            TableNotSupported: it exists and frazil cannot write it.
+        """

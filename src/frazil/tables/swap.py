@@ -1,0 +1,49 @@
+"""One compare-and-swap through Iceberg, without Iceberg's own retries.
+
+Those would apply our change again to whatever they find. So the change is built in a transaction and swapped through
+its underlying operations, which replace the very version the transaction began with, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from frazil.errors import CatalogUnavailable
+from frazil.model import StagedFile, TableName
+from frazil.tables.base import OutcomeUnknown, RaceLost
+from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message
+
+
+class JvmSwap:
+    """See `frazil.tables.base.Swap`."""
+
+    def __init__(self, name: TableName, table: Any, transaction: Any, jvm: Any) -> None:
+        """Swap what `transaction` began with on Iceberg's Java `table`."""
+        self._name = name
+        self._table = table
+        self._transaction = transaction
+        self._jvm = jvm
+        self.base = JvmState(transaction.startMetadata(), jvm)
+
+    def build(self, files: Sequence[StagedFile], key: str, text: str) -> None:
+        """Make the next version in the transaction."""
+        try:
+            append = self._transaction.newAppend()
+            for file in files:
+                append = append.appendFile(data_file(self._jvm, self._table, file, self.base.spec_id))
+            append.set(key, text).commit()
+            self._transaction.updateProperties().set(key, text).commit()
+        except JAVA_ERRORS as error:
+            raise CatalogUnavailable(f"write the manifests of {self._name}", java_message(error)) from error
+
+    def swap(self) -> JvmSnapshot:
+        """Replace exactly the base by the next version, or do nothing."""
+        made = self._transaction.currentMetadata()
+        try:
+            self._transaction.underlyingOps().commit(self._transaction.startMetadata(), made)
+        except JAVA_ERRORS as error:
+            if java_class(error) == "CommitFailedException":
+                raise RaceLost from error
+            raise OutcomeUnknown(java_message(error)) from error
+        return JvmSnapshot(made.currentSnapshot())
