@@ -26,7 +26,7 @@ from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, moved, torn
 from frazil.cycle.buffering import Buffering
-from frazil.cycle.job import StagingJob
+from frazil.cycle.job import Job
 from frazil.cycle.losses import Losses
 from frazil.cycle.notices import Notices
 from frazil.cycle.opening import Opener, OpenTable, positions_of, require_same_topics, starts_of
@@ -34,11 +34,21 @@ from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, uns
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.tasks import Tasks
 from frazil.errors import DataLoss, FrazilError, StageFailed, Transient, stage_error
-from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName, Task
+from frazil.model import (
+    Buffer,
+    Drift,
+    IcebergType,
+    Range,
+    SourcePartition,
+    Staged,
+    StageFailure,
+    TableName,
+    Task,
+)
+from frazil.pipes.naming import normalized
 from frazil.sources.base import Source, TopicFacts
-from frazil.staging.storage import Storage
 from frazil.tables import rejects
-from frazil.tables.catalog import Catalog
+from frazil.tables.base import Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import Committed, commit
 from frazil.tables.evolution import columns_for, merged
@@ -56,7 +66,7 @@ class Ingestion:
     """One connector's cycles, from one opener. Not thread-safe: one thread runs it."""
 
     def __init__(
-        self, settings: ConnectorSettings, catalog: Catalog, source: Source, job: StagingJob, buffer: Buffer | None
+        self, settings: ConnectorSettings, catalog: Targets, source: Source, job: Job, buffer: Buffer | None
     ) -> None:
         """Prepare the cycles of a connector; those of a channel wait for the bounds of `buffer`, if there are any."""
         self._settings = settings
@@ -173,7 +183,7 @@ class Ingestion:
         staged = self._job.run(groups, f"{name}, {described(planned, self._sizes)}")
         failure = next((task.failure for task in staged if task.failure), None)
         if failure is not None:
-            _discard(staged)
+            self._job.discard(staged)
             raise self._failed(failure, planned)
         return staged
 
@@ -186,7 +196,7 @@ class Ingestion:
                 return done
             for name in sorted({task.shape.table for task in drifted}):
                 drift = merged(task.drift for task in drifted if task.shape.table == name)
-                columns = columns_for(drift, self._settings.nested_type)
+                columns = self._new_columns(drift)
                 self.tables[name].table.add_columns(columns)
                 self._tasks.reshape(name)
                 _log.info(
@@ -205,11 +215,15 @@ class Ingestion:
         if not found:
             return list(staged)
         lost = [task for task, _ in found]
-        _discard(lost)
+        self._job.discard(lost)
         groups = [[self._tasks.task(good)] for _, good in found if good]
         again = self._run(groups, [each for _, good in found for each in good]) if groups else []
         rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]
         return [task for task in staged if task not in lost] + again + rejects_only
+
+    def _new_columns(self, drift: Drift) -> Mapping[str, IcebergType]:
+        name = normalized if self._settings.normalize_columns else str
+        return columns_for(drift, self._settings.nested_type, name)
 
     def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Step 6: one swap a table, one table after the other. A table that cannot commit does not stop the others."""
@@ -275,10 +289,3 @@ class Ingestion:
 
 def _again(task: Staged) -> list[Range]:
     return [Range(each.partition, each.start, each.covered) for each in task.ranges]
-
-
-def _discard(staged: Sequence[Staged]) -> None:
-    """Delete files of a stage that no commit was tried with."""
-    for task in staged:
-        for file in task.files:
-            Storage().delete(file.path)
