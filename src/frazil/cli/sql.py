@@ -11,12 +11,11 @@ from typing import Literal
 
 import msgspec
 import orjson
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import VariantType
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from frazil.cli.catalogs import open_catalog
@@ -25,6 +24,7 @@ from frazil.cli.query.spark import strict
 from frazil.cli.query.statement import ResultColumn, Statement
 from frazil.cli.query.types import refusal
 from frazil.tables.catalog import Catalog
+from frazil.tables.jvm import JAVA_ERRORS
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -57,7 +57,7 @@ def answer(statement: Statement, catalog: Catalog, session: SparkSession) -> tup
         compiled = statement.compile(catalog, session)
         try:
             return compiled.columns, list(_rows(session.sql(compiled.text), compiled.columns))
-        except PySparkException as error:
+        except JAVA_ERRORS as error:
             raise refusal(error) from error
 
 
@@ -92,7 +92,7 @@ def _print(columns: Sequence[ResultColumn], rows: Sequence[Row], format: str) ->
         writer.writerow(heads)
         writer.writerows(texts)
         return
-    table = Table(*map(_harmless, heads), show_lines=False)
+    table = Table(*(Column(_harmless(head)) for head in heads), show_lines=False)
     for row in texts:
         table.add_row(*map(_harmless, row))
     Console(width=None if sys.stdout.isatty() else 10_000).print(table)

@@ -24,6 +24,9 @@ AGGREGATES: Final = frozenset(
 )
 """Functions of many rows; GROUP BY ALL groups by the expressions that have none of them."""
 
+CORES: Final = frozenset({"collect_list", "collect_set", "mode"})
+"""Spark's aggregates that others are made of here: over a window, it is they that go over it."""
+
 WHOLE_PARTITION: Final = frozenset({"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
 """Window functions that look at the whole partition unless a frame is written."""
 
@@ -74,21 +77,24 @@ def _mode(x: Translator, arguments: Sequence[exp.Expr]) -> exp.Expr:
     return call("parse_json", call("mode", call("to_json", value)), kind=VARIANT)
 
 
-def _listagg(x: Translator, arguments: Sequence[exp.Expr]) -> exp.Expr:
+def listagg(x: Translator, arguments: Sequence[exp.Expr], order: exp.Order | None = None) -> exp.Expr:
+    """LISTAGG, with its WITHIN GROUP (ORDER BY …) if it has one: Spark's own fails beside some other aggregates."""
     values, distinct = _values(arguments)
     arity("LISTAGG", values, 1, 2)
+    separator = as_text(x.types, x(values[1])) if len(values) > 1 else text("")
     value = as_text(x.types, x(values[0]))
     written = value if isinstance(x.types.of(value), t.StringType) else cast(value, t.StringType())
-    separator = [x(node) for node in values[1:]]
-    inner = exp.Distinct(expressions=[written]) if distinct else written
-    return call("listagg", inner, *separator, kind=t.StringType())
+    return call("array_join", _collected(x, written, order, distinct=distinct), separator, kind=t.StringType())
 
 
 def array_agg(x: Translator, arguments: Sequence[exp.Expr], order: exp.Order | None = None) -> exp.Expr:
     """ARRAY_AGG, with its WITHIN GROUP (ORDER BY …) if it has one."""
     values, distinct = _values(arguments)
     arity("ARRAY_AGG", values, 1, 1)
-    value = x(values[0])
+    return _collected(x, x(values[0]), order, distinct=distinct)
+
+
+def _collected(x: Translator, value: exp.Expr, order: exp.Order | None, *, distinct: bool) -> exp.Expr:
     if distinct:
         return _distinct_values(x, value, order)
     kind = t.ArrayType(x.types.of(value))
@@ -97,7 +103,7 @@ def array_agg(x: Translator, arguments: Sequence[exp.Expr], order: exp.Order | N
     keys = x.ordered(order).expressions
     by = [part for place, each in enumerate(keys) for part in (text(f"k{place}"), each.this)]
     row = call("named_struct", *by, text("value"), value)
-    rows = call("collect_list", exp.Case(ifs=[exp.If(this=_there(value), true=row)]))
+    rows = call("collect_list", exp.Case(ifs=[exp.If(this=not_null(value.copy()), true=row)]))
     return call("transform", call("array_sort", rows, _comparison(keys)), _each(_member("x", "value")), kind=kind)
 
 
@@ -134,10 +140,6 @@ def _distinct_values(x: Translator, value: exp.Expr, order: exp.Order | None) ->
     return call("sort_array", found, exp.Boolean(this=not by.args.get("desc")), kind=kind)
 
 
-def _there(value: exp.Expr) -> exp.Expr:
-    return not_null(value.copy())
-
-
 def _each(body: exp.Expr) -> exp.Expr:
     return exp.Lambda(this=body, expressions=[name("x")])
 
@@ -147,7 +149,7 @@ def _object_agg(x: Translator, arguments: Sequence[exp.Expr]) -> exp.Expr:
     member = as_text(x.types, x(arguments[0]))
     value = x(arguments[1])
     both = call("struct", cast(member, t.StringType()), boxed(x.types, value))
-    there = exp.And(this=_there(member), expression=_there(value))
+    there = exp.And(this=not_null(member.copy()), expression=not_null(value.copy()))
     kept = call("collect_list", exp.Case(ifs=[exp.If(this=there, true=both)]))
     return call("to_variant_object", call("map_from_entries", kept), kind=VARIANT)
 
@@ -162,13 +164,15 @@ def _percentile(x: Translator, arguments: Sequence[exp.Expr]) -> exp.Expr:
     return call("percentile_approx", as_number(x.types, x(arguments[0])), x(arguments[1]))
 
 
-def _neighbour(spark: str) -> Function:
-    def neighbour(x: Translator, arguments: Sequence[exp.Expr]) -> exp.Expr:
-        arity(spark.upper(), arguments, 1, 3)
+def _one_of(spark: str, at_least: int, at_most: int) -> Function:
+    """A window function that gives the value of one row."""
+
+    def one_of(x: Translator, arguments: Sequence[exp.Expr]) -> exp.Expr:
+        arity(spark.upper(), arguments, at_least, at_most)
         value, *rest = (x(node) for node in arguments)
         return call(spark, value, *rest, kind=x.types.of(value))
 
-    return neighbour
+    return one_of
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
@@ -178,13 +182,16 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "MIN_BY": _extreme_by("min_by"),
     "MAX_BY": _extreme_by("max_by"),
     "MODE": _mode,
-    "LISTAGG": _listagg,
+    "LISTAGG": listagg,
     "ARRAY_AGG": array_agg,
     "ARRAY_UNIQUE_AGG": lambda x, arguments: array_agg(x, [exp.Distinct(expressions=list(arguments))]),
     "OBJECT_AGG": _object_agg,
     "APPROX_COUNT_DISTINCT": _distinct_count,
     "HLL": _distinct_count,
     "APPROX_PERCENTILE": _percentile,
-    "LAG": _neighbour("lag"),
-    "LEAD": _neighbour("lead"),
+    "LAG": _one_of("lag", 1, 3),
+    "LEAD": _one_of("lead", 1, 3),
+    "FIRST_VALUE": _one_of("first_value", 1, 1),
+    "LAST_VALUE": _one_of("last_value", 1, 1),
+    "NTH_VALUE": _one_of("nth_value", 2, 2),
 }

@@ -46,12 +46,13 @@ _TABLE: Final[dict[t.DataType | None, str]] = {
         COT(n) ASIN(n) ACOS(n) ATAN(n) ATAN2(nn) SINH(n) COSH(n) TANH(n) STDDEV(n) STDDEV_SAMP(n) STDDEV_POP(n)
         VARIANCE(n) VAR_SAMP(n) VAR_POP(n) KURTOSIS(n) SKEW(n)=skewness CORR(nn) COVAR_POP(nn) COVAR_SAMP(nn)
         PERCENT_RANK() CUME_DIST() MONTHS_BETWEEN(mm)""",
-    t.LongType(): "COUNT_IF(b)",
+    t.LongType(): "COUNT_IF(b) GROUPING_ID(a*)",
+    t.ByteType(): "GROUPING(a)",
     t.DateType(): "LAST_DAY(m) NEXT_DAY(mt) CURRENT_DATE()",
     None: """
         SUBSTR(ti|i) SUBSTRING(ti|i) CONCAT(t*) ABS(n) SIGN(n) ROUND(n|i) FLOOR(n|i) CEIL(n|i) CEILING(n|i)=ceil MOD(nn)
-        WIDTH_BUCKET(nnnn) SUM(n) AVG(n) MEDIAN(n) ANY_VALUE(a) GROUPING(a) GROUPING_ID(a*) PERCENTILE_CONT(n)
-        PERCENTILE_DISC(n) FIRST_VALUE(a) LAST_VALUE(a) NTH_VALUE(ai) VARIANT_GET(at|t) TRY_VARIANT_GET(at|t)""",
+        WIDTH_BUCKET(nnnn) SUM(n) AVG(n) MEDIAN(n) ANY_VALUE(a) PERCENTILE_CONT(n)
+        PERCENTILE_DISC(n) VARIANT_GET(at|t) TRY_VARIANT_GET(at|t)""",
 }
 """NAME(arguments) by type of the result (None: Spark says), `=` before Spark's name where it differs.
 

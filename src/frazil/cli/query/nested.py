@@ -44,7 +44,7 @@ def path_steps(function: str, written: str) -> list[Step]:
     """
     try:
         return steps(jsonpath.parse(written))
-    except (SqlglotError, RecursionError) as error:
+    except (SqlglotError, RecursionError, InvalidQuery) as error:
         raise InvalidQuery(f"{function}: {written!r} is no path, like 'a.b[0]'") from error
 
 

@@ -31,8 +31,8 @@ def steps(path: exp.JSONPath) -> list[Step]:
     """
     found: list[Step] = []
     for part in path.expressions[1:]:
-        if not isinstance(part.this, str | int):
-            raise InvalidQuery(f"{part.sql()} in a path is neither a key nor the place of an element")
+        if not (isinstance(part, exp.JSONPathKey | exp.JSONPathSubscript) and isinstance(part.this, str | int)):
+            raise InvalidQuery(f"{type(part).__name__} in a path is neither a key nor the place of an element")
         found.append(part.this)
     return found
 

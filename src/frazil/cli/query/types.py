@@ -12,6 +12,7 @@ from sqlglot import exp
 from frazil.cli.query.dialect import shown
 from frazil.cli.query.spark import KIND, cast, rendered, spelled
 from frazil.errors import InvalidQuery
+from frazil.tables.jvm import JAVA_ERRORS, java_message
 
 INTEGERS: Final = (t.ByteType, t.ShortType, t.IntegerType, t.LongType)
 NUMBERS: Final = (*INTEGERS, t.DecimalType, t.FloatType, t.DoubleType)
@@ -68,7 +69,7 @@ def _precision_and_scale(name: exp.DataType) -> tuple[int, int]:
 
 
 class Types:
-    """What type an expression has, by asking Spark to analyse it with NULLs of the columns' types for the columns."""
+    """What type an expression has: Spark analyses it, with NULLs of their types for the parts whose types are known."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -93,7 +94,7 @@ class Types:
         """The columns of a text of Spark SQL."""
         try:
             return self._session.sql(text).schema
-        except PySparkException as error:
+        except JAVA_ERRORS as error:
             raise refusal(error) from error
 
     def is_variant(self, node: exp.Expr) -> bool:
@@ -105,9 +106,10 @@ class Types:
         return isinstance(self.of(node), t.StringType)
 
 
-def refusal(error: PySparkException) -> InvalidQuery:
+def refusal(error: Exception) -> InvalidQuery:
     """What Spark says of a query, in one line."""
-    said = str(error).strip().splitlines()[0]
+    said = str(error) if isinstance(error, PySparkException) else java_message(error)
+    said = said.strip().splitlines()[0]
     said = said.replace("Please use `try_variant_get` instead.", "TRY_CAST gives NULL instead.")
     return InvalidQuery(f"Spark refuses the query: {said.rstrip('.;')}")
 
@@ -117,7 +119,8 @@ def _probe(node: exp.Expr) -> exp.Expr:
 
 
 def _null_of_its_type(node: exp.Expr) -> exp.Expr:
-    if KIND in node.meta and isinstance(node, exp.Column | exp.Dot | exp.Subquery | exp.Exists):
+    # Literals stay: the type of some functions depends on what is written.
+    if KIND in node.meta and not isinstance(node, exp.Literal | exp.Null | exp.Boolean):
         return cast(exp.null(), node.meta[KIND])
     return node
 

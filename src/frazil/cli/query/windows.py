@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from pyspark.sql import types as t
 from sqlglot import exp
 
-from frazil.cli.query.aggregates import WHOLE_PARTITION, array_agg
+from frazil.cli.query.aggregates import CORES, WHOLE_PARTITION, array_agg, listagg
 from frazil.cli.query.dialect import shown
 from frazil.cli.query.spark import number, typed
 from frazil.cli.query.translator import Translator, direction, whole
@@ -20,16 +19,13 @@ _FRAMES: Final = ("UNBOUNDED", "CURRENT ROW")
 
 def _within_group(x: Translator, node: exp.Expr) -> exp.Expr:
     function, order = node.this, node.expression
-    known = isinstance(function, exp.Anonymous) and function.this.upper()
-    if known == "ARRAY_AGG":
-        return array_agg(x, function.expressions, order)
-    if known not in ("LISTAGG", "PERCENTILE_CONT", "PERCENTILE_DISC"):
+    known = function.this.upper() if isinstance(function, exp.Anonymous) else ""
+    if known in ("ARRAY_AGG", "LISTAGG"):
+        return (array_agg if known == "ARRAY_AGG" else listagg)(x, function.expressions, order)
+    if known not in ("PERCENTILE_CONT", "PERCENTILE_DISC"):
         raise InvalidQuery(f"{shown(node)}: only LISTAGG, ARRAY_AGG and PERCENTILE_… take WITHIN GROUP")
-    if known != "LISTAGG":
-        keys = [direction(each, as_number(x.types, x(each.this))) for each in order.expressions]
-        return exp.WithinGroup(this=x(function), expression=exp.Order(expressions=keys))
-    inner = x(function)
-    return typed(exp.WithinGroup(this=inner, expression=x.ordered(order)), t.StringType())
+    keys = [direction(each, as_number(x.types, x(each.this))) for each in order.expressions]
+    return exp.WithinGroup(this=x(function), expression=exp.Order(expressions=keys))
 
 
 def _window(x: Translator, node: exp.Expr) -> exp.Expr:
@@ -44,13 +40,15 @@ def _window(x: Translator, node: exp.Expr) -> exp.Expr:
     else:
         frame = _frame(spec) if spec else None
     order = node.args.get("order")
-    return exp.Window(
-        this=inner,
+    window = exp.Window(
         partition_by=[key(x.types, x(each)) for each in node.args.get("partition_by") or ()],
         order=x.ordered(order) if order else None,
         spec=frame,
         over="OVER",
     )
+    core = next((each for each in inner.find_all(exp.Anonymous) if each.this in CORES), inner)
+    window.set("this", core.copy())
+    return typed(inner.transform(lambda each: window if each is core else each, copy=False), x.types.of(inner))
 
 
 def _frame(spec: exp.Expr) -> exp.Expr:
@@ -67,7 +65,8 @@ def _frame(spec: exp.Expr) -> exp.Expr:
 
 
 def _nulls(x: Translator, node: exp.Expr) -> exp.Expr:
-    return type(node)(this=x(node.this))
+    found = x(node.this)
+    return typed(type(node)(this=found), x.types.of(found))
 
 
 WINDOWS: Final[dict[type[exp.Expr], Callable[[Translator, exp.Expr], exp.Expr]]] = {
