@@ -86,7 +86,7 @@ def test_a_document_reads_as_the_value_that_was_sent(make_table: MakeTable) -> N
     assert [json.loads(text) for text in texts] == [json.loads(each) for each in DOCUMENTS]
 
 
-@pytest.mark.parametrize("spellings", itertools.permutations(["doc", "Doc", "DOC"]))
+@pytest.mark.parametrize("spellings", list(itertools.permutations(["doc", "Doc", "DOC"])))
 def test_documents_come_under_any_spelling_of_the_key(make_table: MakeTable, spellings: tuple[str, ...]) -> None:
     table = make_table(*columns(doc="string", n="long"))
     first, second, third = spellings
@@ -132,6 +132,20 @@ def test_documents_do_not_change_their_neighbours(make_table: MakeTable) -> None
     (after,) = table.land(record % "[1.50]").rows
 
     assert after == ("[1.50]", *before[1:])
+
+
+@pytest.mark.parametrize("other", ["1.50", "{}", "null"])
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_minus_zero_is_plain_0_whatever_else_is_in_the_table(make_table: MakeTable, other: str, blank: str) -> None:
+    """Decimals and documents make the statement keep the digits of numbers."""
+    zero = f"{blank}-0{blank}"
+    record = f'{{"x": {zero}, "s": {{"x": {zero}}}, "l": [{zero}, "-0"], "m": {{"k": {zero}}}, "other": {{}}}}'
+    nested = columns(x="string", s=struct(x="string"), l=listed("string"), m=mapped("string", "string"))
+    expected = ("0", {"x": "0"}, ["0", "-0"], [("k", "0")])
+
+    for kind in ("decimal(5,2)", "string") if other == "1.50" else ("string",):
+        landed = make_table(*nested, column("d", kind)).land(record, f'{{"d": {other}}}', record)
+        assert [row[:4] for row in landed.rows] == [expected, (None,) * 4, expected]
 
 
 @pytest.mark.parametrize("name", ["doc", 'q"', "*", "", "\x7f"])

@@ -44,6 +44,19 @@ def unsupported(kind: IcebergType) -> str | None:
             return "map of variants" if value == VARIANT else unsupported(key) or unsupported(value)
 
 
+def has(kind: IcebergType, name: str) -> bool:
+    """Whether a primitive type of that name is somewhere in a type."""
+    match kind:
+        case Primitive():
+            return kind.name == name
+        case ListType(element=element):
+            return has(element, name)
+        case MapType(key=key, value=value):
+            return has(key, name) or has(value, name)
+        case StructType(fields=fields):
+            return any(has(field.type, name) for field in fields)
+
+
 def sql_type(kind: IcebergType) -> str:
     """The DuckDB type of a column as it is written."""
     match kind:
@@ -90,7 +103,8 @@ def json_structure(kind: IcebergType) -> object:
 
 def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
     """SQL that turns what `json_structure` read into the column's type; `depth` counts the lambdas around it."""
-    if not _has_binary(kind):
+    # DuckDB's own cast to BLOB keeps the hexadecimal text as bytes.
+    if not has(kind, "binary"):
         return f"CAST({expression} AS {sql_type(kind)})"
     each = f"each_{depth}"
     match kind:
@@ -145,16 +159,3 @@ def _unsupported_field(field: Column) -> str | None:
         return f"struct with a field named {field.name!r}"
     # DuckDB writes a VARIANT at the top level of a file only.
     return "struct with a variant" if field.type == VARIANT else unsupported(field.type)
-
-
-def _has_binary(kind: IcebergType) -> bool:
-    """Whether a BLOB is somewhere in a type: DuckDB's own cast keeps the hexadecimal text as bytes."""
-    match kind:
-        case Primitive(name=name):
-            return name == "binary"
-        case ListType(element=element):
-            return _has_binary(element)
-        case MapType(key=key, value=value):
-            return _has_binary(key) or _has_binary(value)
-        case StructType(fields=fields):
-            return any(_has_binary(field.type) for field in fields)

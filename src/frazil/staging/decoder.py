@@ -189,7 +189,7 @@ def look_at_text(value: Raw) -> bool:
 
 
 _OPENING: Final = b'"{['
-_PLAIN_TEXT: Final = re.compile(rb"null|true|false|0|-?[1-9][0-9]{0,17}").fullmatch
+_PLAIN_TEXT: Final = re.compile(rb"null|true|false|-?(0|[1-9][0-9]{0,17})").fullmatch
 
 
 def _look_at_decimal(kind: Primitive, *, required: bool) -> Look:

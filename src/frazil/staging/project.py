@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from frazil.model import NOTHING_SEEN, Conversion, Seen
 from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
+from frazil.pipes.types import has
 from frazil.records.convert import VALUE
 from frazil.records.rejects import Rejects, Unfit, rejects_of
 from frazil.sql import is_usable_name, literal, pointer
@@ -30,6 +31,7 @@ from frazil.staging.write import Written, copy
 
 _CHUNK: Final = "chunk"
 _ROW: Final = "row"
+_MINUS_ZERO: Final = r"-0\s*[,}\]]"
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class Projector:
         self._deep = conversion.nested_type == "struct"
         self._screen = Screen(pipe, conversion, keeps_unknown=evolves)
         self._judge = Judge(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
+        self._has_text = any(has(column.type, "string") for column in pipe.payload())
+        self._has_decimal = any(has(column.type, "decimal") for column in pipe.payload())
         self._uniform = True
         """Whether every record so far had every key, once."""
 
@@ -128,6 +132,9 @@ class Projector:
 
     def _write(self, rows: _Rows, path: Path, result: Projected) -> Written | None:
         self._send_to_judge(rows, self._ambiguous(rows), result)
+        if self._has_text and (self._has_decimal or self._screen.reading.documents):
+            # Where DuckDB keeps the digits of numbers, it keeps the sign of zero in a text column, too.
+            self._send_to_judge(rows, self._where(rows, f"regexp_matches({VALUE}, {literal(_MINUS_ZERO)})"), result)
         if rows.count and self._uniform and self._screen.reading.may_be_strict:
             try:
                 return self._copy(rows, path, result, strict=True)
