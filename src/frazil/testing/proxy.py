@@ -280,7 +280,7 @@ class _Connection:
     ) -> None:
         while piece := await reader.read(_CHUNK):
             left = piece
-            while left and allows(left):
+            while left and not writer.is_closing() and allows(left):
                 left = await self._pass(left, writer)
         if isinstance(self._proxy.behaviour, Swallow):
             self._torn = True
@@ -318,9 +318,7 @@ class _Connection:
             size = now.size
         elif isinstance(now, Cut):
             size = min(size, now.after - self._passed)
-        if writer.is_closing():
-            return b""
-        if self._proxy.behaviour != now:
+        if writer.is_closing() or self._proxy.behaviour != now:
             return piece
         writer.write(piece[:size])
         await writer.drain()
