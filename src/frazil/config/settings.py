@@ -186,6 +186,22 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """Snapshots of tables frazil created expire at this age: `20 min`, `30s`, `1h`, or milliseconds. A compaction by
     someone else has to finish within it."""
 
+    stage_max_age_ms: Annotated[int, values.by(values.duration(at_least="1s", at_most="12h"))] = Field(
+        validation_alias=Keys("frazil.stage.max.age"),
+        default=60 * 60_000,
+        json_schema_extra={"default": "`1 h`"},
+    )
+    """What was staged longer ago is not committed but staged again, from `1s` to `12h`: files that old may be taken for
+    orphans by whoever cleans up."""
+
+    orphans_min_age_ms: Annotated[int | None, values.by(values.never_or(values.duration(at_least="24h")))] = Field(
+        validation_alias=Keys("frazil.orphans.min.age"),
+        default=24 * 60 * 60_000,
+        json_schema_extra={"default": "`24 h`"},
+    )
+    """The connector's files of this age whose stages were never committed are removed when it opens their table: `24h`
+    at least, or `never`."""
+
     spark: Mapping[str, str] = Field(validation_alias=Keys("spark.*"), default_factory=dict, repr=False)
     """Spark's own configuration, for the session frazil starts. May hold secrets, hence never shown."""
 

@@ -65,6 +65,25 @@ def duration_ms(text: str) -> int:
     return int(match[1]) * _UNITS_MS[match[2]]
 
 
+def duration(at_least: str, at_most: str | None = None) -> Callable[[str], int]:
+    """A duration in milliseconds, from `at_least` to `at_most`."""
+
+    def parse(text: str) -> int:
+        found = duration_ms(text)
+        if found < duration_ms(at_least):
+            raise ValueError(f"{text!r} is too short; write {at_least} or more")
+        if at_most is not None and found > duration_ms(at_most):
+            raise ValueError(f"{text!r} is too long; write {at_most} or less")
+        return found
+
+    return parse
+
+
+def never_or(parse: Callable[[str], int]) -> Callable[[str], int | None]:
+    """None for `never`, else what `parse` makes of the text."""
+    return lambda text: None if text.lower() == "never" else parse(text)
+
+
 def time_zone(text: str) -> str:
     """The name of a time zone in the IANA database."""
     try:

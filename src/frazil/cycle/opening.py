@@ -12,12 +12,14 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
+from frazil.cycle.sweeping import Sweeper
 from frazil.errors import Fenced, TableMissing, TableNotCreated, TableReplaced, TokensMoved, TopicMissing, TopicReplaced
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import Target, Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
+from frazil.tables.orphans import last_commit
 from frazil.tables.session import DEFAULT_NAMESPACE
 from frazil.tables.tokens import Channel, Tokens, read
 
@@ -45,6 +47,7 @@ class Opener:
         self._settings = settings
         self._catalog = catalog
         self._source = source
+        self.sweeper = Sweeper(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
 
@@ -80,7 +83,8 @@ class Opener:
         except TableMissing as error:
             raise TableNotCreated(str(name), [each.topic for each in topics]) from error
         while True:
-            known = read(table.state(), str(name), self._settings.key)
+            state = table.state()
+            known = read(state, str(name), self._settings.key)
             epoch = known.epoch + 1 if known else 1
             if known:
                 require_same_topics(known, topics)
@@ -99,6 +103,7 @@ class Opener:
             except TokensMoved:
                 table.refresh()
                 continue
+            self.sweeper.opened(table, last_commit(state, known, self._settings.key))
             _log.info("opened a table", connector=self._settings.name, table=str(name), owner_epoch=epoch)
             return OpenTable(table, table.uuid, committed, epoch, {facts.topic for facts in topics})
 

@@ -16,7 +16,6 @@ from them. Staged files that were not committed are orphans nobody refers to.
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -242,17 +241,17 @@ class Ingestion:
         return committed
 
     def _commit_table(self, opened: OpenTable, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> Committed:
-        table, number = opened.table, str(uuid.uuid4())
+        table, stage = opened.table, self._tasks.stage(opened)
         tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
         reject_files = [
             task.rejects.path for task in staged if task.rejects and self._settings.errors_tolerance == "all"
         ]
         if reject_files:
-            tokens = replace(tokens, rejects=rejects.write_list(table, number, reject_files, tokens.rejects).path)
+            tokens = replace(tokens, rejects=rejects.write_list(table, stage, reject_files, tokens.rejects).path)
         if reject := first_reject(staged):
             tokens = replace(tokens, last_error=last_error(reject))
         tokens = replace(
-            tokens, commit=number, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
+            tokens, commit=stage.id, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
         )
         files = [file for task in staged for file in task.files]
         expected = Expectation(
@@ -262,9 +261,12 @@ class Ingestion:
             commit=opened.tokens.commit,
             shapes=tuple({task.shape for task in staged if task.files}),
             uuid=opened.uuid,
+            staged_at=self._tasks.began,
+            max_age=self._settings.stage_max_age_ms / 1000,
         )
         done = commit(table, files, tokens, expected)
         opened.tokens = done.tokens
+        self._opener.sweeper.gave_up(table, self._tasks.committed(table.name))
         self.notices.committed(table.name, staged)
         table.expire(self._settings.snapshots_min_age_ms)
         return done

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
+import itertools
+import time
 from collections.abc import Mapping, Sequence
 
 from frazil.config import ConnectorSettings
@@ -10,6 +11,7 @@ from frazil.cycle.opening import OpenTable
 from frazil.model import Range, Shape, TableName, Task
 from frazil.sources.base import Source
 from frazil.tables import rejects
+from frazil.tables.stages import Stage
 
 
 class Tasks:
@@ -20,10 +22,34 @@ class Tasks:
         self._source = source
         self._tables = tables
         self._shapes: dict[TableName, Shape] = {}
+        self._stages: dict[TableName, Stage] = {}
+        """The stages of this cycle."""
+
+        self._begun: dict[TableName, list[Stage]] = {}
+        """The stages since the last commit of each table, this cycle's included."""
+
+        self._numbers = itertools.count(1)
+        self.began = time.time()
+        """When this cycle's stages began, in seconds since the epoch."""
 
     def begin(self) -> None:
-        """Another cycle begins: every table's shape is looked at anew."""
+        """Another cycle begins: every table has a new stage, and its shape is looked at anew."""
         self._shapes.clear()
+        self._stages.clear()
+        self.began = time.time()
+
+    def stage(self, opened: OpenTable) -> Stage:
+        """The stage of a table in this cycle."""
+        name = opened.table.name
+        if name not in self._stages:
+            self._stages[name] = Stage.begin(self._settings.key, opened.tokens.commit)
+            self._begun.setdefault(name, []).append(self._stages[name])
+        return self._stages[name]
+
+    def committed(self, name: TableName) -> list[str]:
+        """The stage of a table is committed; returns earlier ones, from the same tokens, that now never will be."""
+        stage = self._stages[name]
+        return [each.id for each in self._begun.pop(name) if each.base == stage.base and each != stage]
 
     def reshape(self, name: TableName) -> None:
         """The shape of a table has changed within the cycle."""
@@ -40,12 +66,13 @@ class Tasks:
         """The task for ranges of one topic."""
         topic = ranges[0].partition.topic
         opened = next(table for table in self._tables.values() if topic in table.topics)
+        stage, number = self.stage(opened), next(self._numbers)
         return Task(
             connector=self._settings.key,
             ranges=tuple(ranges),
             shape=self._shape(opened),
-            data_path=opened.table.new_data_path(f"{uuid.uuid4()}-{{}}.parquet"),
-            rejects_path=rejects.new_reject_path(opened.table),
+            data_path=opened.table.new_data_path(stage.data_file(number)),
+            rejects_path=rejects.new_reject_path(opened.table, stage, number),
             reader=self._source.reader_config(),
             conversion=self._settings.conversion,
             tolerance=self._settings.errors_tolerance,

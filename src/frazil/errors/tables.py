@@ -74,6 +74,18 @@ class ShapeMoved(Transient):
         super().__init__(f"the table {table} changed while its files were staged ({change}); they are staged again.")
 
 
+class StageTooOld(Transient):
+    """So much time went by since files were staged that somebody may take them for orphans."""
+
+    code = "stage_too_old"
+
+    def __init__(self, table: str, age: float, limit: float) -> None:
+        super().__init__(
+            f"the files for the table {table} were begun {age:.0f} s ago, and frazil.stage.max.age is {limit:.0f} s; "
+            "they are staged again. If that repeats, raise it, or lower frazil.cycle.max.bytes."
+        )
+
+
 class CommitUnknown(Transient):
     """The catalog did not say whether the commit happened."""
 

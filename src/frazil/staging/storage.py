@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of a directory."""
+
+    directory: str
+    """The location it was looked for in."""
+
+    name: str
+    size: int
+    """Bytes."""
+
+    modified: float
+    """When it was last written, in seconds since the epoch by the clock of its file system."""
+
+    @property
+    def location(self) -> str:
+        """Where it is."""
+        return f"{self.directory}/{self.name}"
 
 
 class StorageRefused(Exception):
@@ -27,7 +51,7 @@ def local_path(location: str) -> Path:
 
 
 class Storage:
-    """Writes files to where a table keeps its data."""
+    """Writes files to where a table keeps its data, and finds them there."""
 
     def move(self, source: Path, location: str) -> None:
         """Move a finished local file to `location`; nobody sees it there before it is whole.
@@ -44,3 +68,23 @@ class Storage:
     def delete(self, location: str) -> None:
         """Delete a file this task moved there, if it is there."""
         local_path(location).unlink(missing_ok=True)
+
+    def files(self, directory: str, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:
+        """The files right in `directory`, if there is one, whose names are `wanted`; no directories, no links.
+
+        Raises:
+            StorageRefused: the directory has a scheme this storage does not write to.
+        """
+        path = local_path(directory)
+        if not path.is_dir():
+            return
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if wanted(entry.name) and entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    yield FoundFile(directory, entry.name, found.st_size, found.st_mtime)
+
+    def now(self, directory: str) -> float:
+        """What the clock of the directory's file system says, in seconds since the epoch."""
+        with tempfile.TemporaryFile(dir=local_path(directory)) as probe:
+            return os.fstat(probe.fileno()).st_mtime

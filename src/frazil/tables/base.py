@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from frazil.model import Conversion, IcebergType, Shape, StagedFile, TableName
@@ -98,6 +98,14 @@ class Target(Protocol):
 
         Raises:
             CatalogUnavailable: it could not be read.
+        """
+
+    def referred_to(self, names: Collection[str], deadline: float) -> set[str]:
+        """Those of the data files of these names that any snapshot of the version read last refers to.
+
+        Raises:
+            CatalogUnavailable: a manifest could not be read.
+            TimeoutError: it cannot be said before `deadline`, on the monotonic clock.
         """
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from frazil.errors import Fenced, ShapeMoved, TableReplaced, TokensMoved
+from frazil.errors import Fenced, ShapeMoved, StageTooOld, TableReplaced, TokensMoved
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType
 from frazil.tables.state import TableState
 from frazil.tables.tokens import Tokens, read
@@ -33,6 +34,12 @@ class Expectation:
     uuid: str
     """The table that was opened."""
 
+    staged_at: float | None = None
+    """When staging began, in seconds since the epoch; None for a commit that only opens."""
+
+    max_age: float = math.inf
+    """Seconds after which what was staged is too old."""
+
 
 def check(state: TableState, table: str, expected: Expectation) -> Tokens | None:
     """Return the tokens that the commit replaces, if it may go on.
@@ -55,6 +62,21 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
     for shape in expected.shapes:
         _check_shape(state, table, shape)
     return found
+
+
+def require_fresh(table: str, expected: Expectation, now: float) -> None:
+    """Refuse files so old that somebody who cleans up could take them for orphans.
+
+    Args:
+        table: where they were to go.
+        expected: when they were staged.
+        now: in seconds since the epoch.
+
+    Raises:
+        StageTooOld: they are.
+    """
+    if expected.staged_at is not None and now - expected.staged_at > expected.max_age:
+        raise StageTooOld(table, now - expected.staged_at, expected.max_age)
 
 
 def _check_shape(state: TableState, table: str, staged: Shape) -> None:

@@ -6,6 +6,7 @@ rule: how a version is replaced is `frazil.tables.swap`'s for Iceberg.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,7 +17,7 @@ from frazil import faults
 from frazil.errors import CatalogUnavailable, CommitUnknown
 from frazil.model import StagedFile
 from frazil.tables.base import OutcomeUnknown, RaceLost, Target
-from frazil.tables.checks import Expectation, check
+from frazil.tables.checks import Expectation, check, require_fresh
 from frazil.tables.tokens import Tokens, encode, key_of, read
 
 _ATTEMPTS: Final = 20
@@ -47,13 +48,14 @@ def commit(table: Target, files: Sequence[StagedFile], tokens: Tokens, expected:
         expected: what must hold of the version that is replaced.
 
     Raises:
-        Fenced, TokensMoved, ShapeMoved, TableReplaced: as `frazil.tables.checks.check` says.
+        Fenced, TokensMoved, ShapeMoved, TableReplaced, StageTooOld: as `frazil.tables.checks` says.
         CommitUnknown: the catalog did not say what became of the swap, and the commit is not in the table.
         CatalogUnavailable: the catalog failed before the swap.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         swap = table.begin()
         check(swap.base, str(table.name), expected)
+        require_fresh(str(table.name), expected, time.time())
         numbered = replace(tokens, snapshot_seq=swap.base.next_sequence_number)
         swap.build(files, key_of(expected.connector), encode(numbered))
         faults.reach("before_swap")

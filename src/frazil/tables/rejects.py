@@ -6,13 +6,13 @@ live under the namespace's `_frazil/`, outside every table's location, where nob
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from frazil.tables.base import Target
+from frazil.tables.stages import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,17 @@ def directory(table: Target) -> str:
     return f"{table.location.rpartition('/')[0]}/_frazil/{table.name.name}-{table.uuid}"
 
 
-def new_reject_path(table: Target) -> str:
+def new_reject_path(table: Target, stage: Stage, task: int) -> str:
     """A path for the reject file of one task."""
-    return f"{directory(table)}/rejects-{uuid.uuid4()}.parquet"
+    return f"{directory(table)}/{stage.reject_file(task)}"
 
 
-def write_list(table: Target, commit: str, files: Sequence[str], previous: str | None) -> RejectList:
+def write_list(table: Target, stage: Stage, files: Sequence[str], previous: str | None) -> RejectList:
     """Write the list of a commit that is about to happen; it is an orphan if the commit does not."""
-    path = f"{directory(table)}/list-{commit}.json"
-    document = {"v": 1, "commit": commit, "table": str(table.name), "files": list(files), "previous": previous}
+    path = f"{directory(table)}/{stage.reject_list}"
+    document = {"v": 1, "commit": stage.id, "table": str(table.name), "files": list(files), "previous": previous}
     table.write_file(path, orjson.dumps(document))
-    return RejectList(path, commit, tuple(files), previous)
+    return RejectList(path, stage.id, tuple(files), previous)
 
 
 def undelivered(table: Target, newest: str | None) -> Iterator[RejectList]:

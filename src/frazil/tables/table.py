@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import structlog
@@ -17,6 +17,7 @@ from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
+from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
 from frazil.tables.swap import JvmSwap
 
@@ -174,6 +175,13 @@ class Table:
                 stream.close()
         except JAVA_ERRORS as error:
             raise CatalogUnavailable(f"read {path}", java_message(error)) from error
+
+    def referred_to(self, names: Collection[str], deadline: float) -> set[str]:
+        """Those of the data files of these names that any snapshot of the version read last refers to."""
+        try:
+            return referred_to(self.java, self._jvm, names, deadline)
+        except JAVA_ERRORS as error:
+            raise CatalogUnavailable(f"read the manifests of {self.name}", java_message(error)) from error
 
     def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:
         if state.format_version < _OLDEST_FORMAT:

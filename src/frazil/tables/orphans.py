@@ -1,0 +1,92 @@
+"""Stages that were never committed: known for certain, or not at all.
+
+That no snapshot refers to a file is not enough. It may have been committed once: rows are compacted, snapshots expire,
+tables are rolled back. What decides is that its stage can be in no commit, neither before nor from now on. Two things
+prove it, because a commit has to find the tokens it was planned from (`frazil.tables.checks`):
+
+- An opening replaces the connector's last commit. Whatever was staged from that commit has come to nothing.
+- A commit of this process replaces the one it was planned from. So have earlier stages from there, which it gave up.
+
+Either is seen once, at that moment, but files are removed a day later. A note under `_frazil/` keeps it until then; if
+the process dies before the note is written, the files stay.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable
+from typing import Final
+
+import orjson
+
+from frazil.tables.base import Target
+from frazil.tables.rejects import directory
+from frazil.tables.stages import UUID, connector_in_names
+from frazil.tables.state import TableState
+from frazil.tables.tokens import Tokens, decode, key_of
+
+_NOTE: Final = re.compile(rf"abandoned-([A-Z0-9_$]+)-{UUID}\.json")
+_PROBES: Final = 3
+"""Names of which a location provider that spreads files over directories does not put all into one."""
+
+
+def last_commit(state: TableState, known: Tokens | None, connector: str) -> str | None:
+    """The connector's last commit in this version of a table; None where that is not certain.
+
+    `known` are the tokens that hold. After a rollback they are not those of the last commit, which the mirror tells.
+    """
+    mirror = state.property(key_of(connector))
+    if known is None or mirror is None:
+        return None
+    try:
+        return known.commit if decode(mirror).commit == known.commit else None
+    except ValueError:
+        return None
+
+
+def belong_to_the_table_alone(state: TableState) -> bool:
+    """Whether files may be deleted because of what this table says: Iceberg's `gc.enabled`.
+
+    Catalogs with branches, and tables made of another one's snapshot, say no.
+    """
+    return (state.property("gc.enabled") or "true").lower() == "true"
+
+
+def note(table: Target, connector: str, stages: Iterable[str]) -> None:
+    """Write down stages that were never committed.
+
+    Raises:
+        CatalogUnavailable: the note was not written.
+    """
+    path = f"{directory(table)}/abandoned-{connector_in_names(connector)}-{uuid.uuid4()}.json"
+    table.write_file(path, orjson.dumps({"v": 1, "stages": sorted(stages)}))
+
+
+def noted(table: Target, path: str) -> frozenset[str]:
+    """The stages of a note.
+
+    Raises:
+        CatalogUnavailable: it could not be read.
+        ValueError: it is no note.
+    """
+    try:
+        document = orjson.loads(table.read_file(path))
+        if document["v"] != 1:
+            raise ValueError(f"its version is {document['v']}, this program knows 1")
+        return frozenset(map(str, document["stages"]))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it is damaged ({type(error).__name__}: {error})") from error
+
+
+def whose_note(name: str) -> str | None:
+    """The connector, as in names, whose note a file of that name is; None for every other file."""
+    match = _NOTE.fullmatch(name)
+    return match[1] if match else None
+
+
+def data_directory(table: Target) -> str | None:
+    """The one directory that the table's data files go to; None where they go to several."""
+    names = [f"frazil-{uuid.uuid4()}.parquet" for _ in range(_PROBES)]
+    found = {table.new_data_path(name).removesuffix(f"/{name}") for name in names}
+    return found.pop() if len(found) == 1 else None
