@@ -80,14 +80,13 @@ class Sweeper:
             _log.warning("what was staged for nothing is not noted, and will stay", cause=error.message)
 
     def _reaches(self, table: Target) -> bool:
-        """Whether orphans of the table are removed at all."""
+        """Whether orphans of the table are removed at all: they are where every process means the same by a path."""
         if self._settings.orphans_min_age_ms is None:
             return False
         try:
-            local_path(table.location)
+            return local_path(table.location).is_absolute()
         except StorageRefused:
             return False
-        return True
 
     def _run(self) -> None:
         while True:
