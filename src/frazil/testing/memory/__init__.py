@@ -1,0 +1,37 @@
+"""Source, staging and tables in memory: `frazil.cycle.Ingestion` runs over them in microseconds, without Spark.
+
+Rules are the real ones; only the outside is made up. A connector on one topic:
+
+    cluster, catalog = MemoryCluster(), MemoryCatalog()
+    cluster.create_topic("orders").logs[0].append(MemoryRecord({"id": 1}))
+    ingestion = Ingestion(settings, catalog, MemorySource(cluster, "group", ["orders"]),
+                          MemoryStaging(cluster, catalog.files), None)
+    ingestion.cycle()
+    catalog.tables[TableName(("public",), "ORDERS")].rows()
+
+What others do to the topics and tables meanwhile are methods of `MemoryCluster` and `MemoryTable`; what goes wrong is
+in `MemoryCatalog.outcomes` and the `on_request` of both.
+"""
+
+from __future__ import annotations
+
+from frazil.testing.memory.catalog import MemoryCatalog, MemoryTarget, Outcome
+from frazil.testing.memory.source import MemoryCluster, MemoryLog, MemoryRecord, MemorySource, MemoryTopic
+from frazil.testing.memory.staging import MemoryStaging
+from frazil.testing.memory.table import MemoryFile, MemoryRow, MemoryTable, TableSnapshot
+
+__all__ = [
+    "MemoryCatalog",
+    "MemoryCluster",
+    "MemoryFile",
+    "MemoryLog",
+    "MemoryRecord",
+    "MemoryRow",
+    "MemorySource",
+    "MemoryStaging",
+    "MemoryTable",
+    "MemoryTarget",
+    "MemoryTopic",
+    "Outcome",
+    "TableSnapshot",
+]

@@ -1,0 +1,218 @@
+"""A catalog in memory, and its tables as connectors use them: troubles included, when a test asks for them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import time
+from typing import Literal
+
+from frazil.errors import TableMissing, TableReplaced
+from frazil.model import Column, Conversion, IcebergType, Shape, StagedFile, TableName
+from frazil.pipes.naming import folded
+from frazil.pipes.record_metadata import created_type
+from frazil.records import metadata
+from frazil.tables.base import OutcomeUnknown, RaceLost
+from frazil.tables.state import MemoryState
+from frazil.tables.table import CREATED_BY
+from frazil.testing.memory.table import Files, MemoryTable, TableSnapshot, with_snapshot
+
+Outcome = Literal["told", "lost", "never", "late"]
+"""What becomes of a swap: its answer comes; it happens but its answer is lost; it never happens, and nobody says so;
+it happens once `MemoryCatalog.land` is called, and nobody says so."""
+
+_EXPIRY_EVERY = 60.0
+"""Seconds between two looks at what may expire."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Flying:
+    """A swap whose request is still on its way."""
+
+    table: MemoryTable
+    base: MemoryState
+    next: MemoryState
+
+
+class MemoryCatalog:
+    """A catalog that many connectors share; see `frazil.tables.base.Targets`."""
+
+    def __init__(self, clock: Callable[[], float] = time) -> None:
+        """Make an empty one; `clock` gives seconds since the epoch."""
+        self.clock = clock
+        self.files = Files()
+        self.tables: dict[TableName, MemoryTable] = {}
+        self.outcomes: deque[Outcome] = deque()
+        """What becomes of the next swaps; those after them are told."""
+
+        self.flying: list[_Flying] = []
+        """Late swaps that have not landed."""
+
+        self.on_request: Callable[[str], object] = lambda _: None
+        """Called with the name of a request before it is answered; what it raises is the answer."""
+
+    def namespace(self, name: str) -> tuple[str, ...]:
+        """The namespace of that name, as written."""
+        return tuple(name.split("."))
+
+    def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
+        """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
+        self.on_request("resolve")
+        existing = sorted(each.name for each in self.tables if each.namespace == namespace)
+        found = [each for each in existing if each.lower() == name.lower()]
+        return TableName(namespace, name if quoted else next(iter(found), name.upper()))
+
+    def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> MemoryTarget:
+        """The table of that name, created with the properties `create` if it is missing."""
+        self.on_request("open")
+        if name not in self.tables:
+            if create is None:
+                raise TableMissing(str(name))
+            told = Column(1, metadata.COLUMN, created_type(conversion))
+            self.create(name, [told], {CREATED_BY: "true", **create})
+        return MemoryTarget(self, name)
+
+    def create(self, name: TableName, columns: Sequence[Column], properties: Mapping[str, str]) -> MemoryTable:
+        """Make a table, in place of one of that name; its uuid is new."""
+        self.tables[name] = MemoryTable(self.files, self.clock, columns, properties)
+        return self.tables[name]
+
+    def drop(self, name: TableName) -> None:
+        """Drop a table."""
+        del self.tables[name]
+
+    def rename(self, name: TableName, to: TableName) -> None:
+        """Rename a table, in place of one that had the name."""
+        self.tables[to] = self.tables.pop(name)
+
+    def land(self) -> bool:
+        """Let the first of the late swaps arrive; whether it happened, which it does where nobody swapped since."""
+        swap = self.flying.pop(0)
+        try:
+            swap.table.replace(swap.base, swap.next)
+        except RaceLost:
+            return False
+        return swap.table in self.tables.values()
+
+
+class MemoryTarget:
+    """A table, as one connector uses it; see `frazil.tables.base.Target`."""
+
+    def __init__(self, catalog: MemoryCatalog, name: TableName) -> None:
+        self.name = name
+        self._catalog = catalog
+        self._table = catalog.tables[name]
+        self._state = self._table.state
+        self._last_expiry = catalog.clock()
+
+    @property
+    def uuid(self) -> str:
+        """The table's own identity."""
+        return self._state.uuid
+
+    @property
+    def location(self) -> str:
+        """Where it is stored."""
+        return f"memory/{'/'.join(self.name.namespace)}/{self.name.name}"
+
+    def refresh(self) -> None:
+        """Read the newest version."""
+        self._catalog.on_request("refresh")
+        found = self._catalog.tables.get(self.name)
+        if found is None:
+            raise TableMissing(str(self.name))
+        if found is not self._table:
+            raise TableReplaced(str(self.name), self.uuid, found.state.uuid)
+        self._state = self._table.state
+
+    def state(self) -> MemoryState:
+        """The version read last."""
+        return self._state
+
+    def shape(self) -> Shape:
+        """What files are to be staged for now."""
+        rows = bool(self._table.rows(self._state.current_id)) if self._state.current_id else False
+        return Shape(
+            table=self.name,
+            uuid=self.uuid,
+            schema_id=self._state.schema_id,
+            spec_id=self._state.spec_id,
+            sort_order_id=self._state.sort_order_id,
+            columns=self._state.schema,
+            has_rows=rows,
+            evolves=not rows and self._state.property(CREATED_BY) == "true",
+        )
+
+    def begin(self) -> MemorySwap:
+        """Read the newest version, to replace it."""
+        self.refresh()
+        return MemorySwap(self._catalog, self.name, self._table, self._state)
+
+    def new_data_path(self, name: str) -> str:
+        """Where a data file of that name goes."""
+        return f"{self.location}/data/{name}"
+
+    def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
+        """Add optional columns; those that somebody added in the meantime stay as they are."""
+        self.refresh()
+        existing = {folded(column.name) for column in self._state.schema}
+        for name, kind in columns.items():
+            if folded(name) not in existing:
+                self._table.add_column(name, kind)
+        self._state = self._table.state
+
+    def expire(self, min_age_ms: int) -> None:
+        """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created."""
+        now = self._catalog.clock()
+        ours = self._state.property(CREATED_BY) == "true"
+        if not ours or now - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
+            return
+        self._last_expiry = now
+        self.refresh()
+        self._table.expire(self._table.older_than(int(now * 1000) - min_age_ms))
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Write a small file."""
+        self._catalog.on_request("write_file")
+        self._catalog.files.small[path] = content
+
+    def read_file(self, path: str) -> bytes:
+        """Read a small file."""
+        self._catalog.on_request("read_file")
+        return self._catalog.files.small[path]
+
+
+class MemorySwap:
+    """See `frazil.tables.base.Swap`."""
+
+    def __init__(self, catalog: MemoryCatalog, name: TableName, table: MemoryTable, base: MemoryState) -> None:
+        self.base = base
+        self._catalog = catalog
+        self._name = name
+        self._table = table
+        self._next = base
+
+    def build(self, files: Sequence[StagedFile], key: str, text: str) -> None:
+        """Make the next version."""
+        self._catalog.on_request("build")
+        held = () if self.base.current_id is None else self._table.history[self.base.current_id].files
+        paths = (*held, *(file.path for file in files))
+        made = with_snapshot(self.base, paths, {"operation": "append", key: text}, self._catalog.clock())
+        self._next = replace(made, properties={**self.base.properties, key: text})
+
+    def swap(self) -> TableSnapshot:
+        """Replace exactly the base by the next version, or do nothing; or whatever a test asked for."""
+        outcome = self._catalog.outcomes.popleft() if self._catalog.outcomes else "told"
+        if outcome == "late":
+            self._catalog.flying.append(_Flying(self._table, self.base, self._next))
+        if outcome in ("late", "never"):
+            raise OutcomeUnknown("the catalog did not answer")
+        if self._catalog.tables.get(self._name) is None:
+            raise OutcomeUnknown("there is no such table")
+        if self._catalog.tables[self._name] is not self._table:
+            raise RaceLost
+        self._table.replace(self.base, self._next)
+        if outcome == "lost":
+            raise OutcomeUnknown("the answer was lost")
+        return self._table.history[self._next.current_id or 0]

@@ -1,0 +1,186 @@
+"""Staging in memory: what a Spark job does with tasks, without Spark, Kafka and Parquet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from frazil.errors import BrokerUnavailable, DataLoss, InvalidRecord
+from frazil.model import (
+    NOTHING_SEEN,
+    Range,
+    Reject,
+    RejectKind,
+    RejectSummary,
+    Seen,
+    SourcePartition,
+    Staged,
+    StagedFile,
+    StagedRange,
+    StageFailure,
+    Task,
+)
+from frazil.pipes.naming import folded
+from frazil.staging.drift import seen_in
+from frazil.testing.memory.source import MemoryCluster, MemoryRecord
+from frazil.testing.memory.table import Files, MemoryFile, MemoryRow
+
+_REASON = "the value is no JSON object"
+
+
+class _Unreadable(Exception):
+    """A range cannot be read; carries the failure as the value the driver gets."""
+
+    def __init__(self, failure: StageFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class MemoryStaging:
+    """Stages tasks from a cluster in memory to files in memory; see `frazil.cycle.job.Job`.
+
+    Keys become columns by name, whatever their values are. Rejects are the records whose value is no JSON object.
+    """
+
+    def __init__(self, cluster: MemoryCluster, files: Files, cores: int = 2) -> None:
+        self._cluster = cluster
+        self._files = files
+        self.cores = cores
+        """How many tasks a plan is spread over at most."""
+
+    def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:  # noqa: ARG002 (for Spark's UI)
+        """Stage the tasks, one after the other."""
+        return [self._stage(task) for group in groups for task in group]
+
+    def discard(self, staged: Sequence[Staged]) -> None:
+        """Delete the files of a stage; a snapshot that refers to one cannot be read afterwards."""
+        for task in staged:
+            for file in task.files:
+                del self._files.data[file.path]
+
+    def _stage(self, task: Task) -> Staged:
+        try:
+            return self._staged(task, {each: self._read(each) for each in task.ranges})
+        except _Unreadable as error:
+            return Staged(task.shape, (), failure=error.failure)
+
+    def _read(self, wanted: Range) -> dict[int, MemoryRecord]:
+        self._cluster.on_request("read")
+        try:
+            log = self._cluster.log(wanted.partition)
+        except BrokerUnavailable as error:
+            raise _Unreadable(StageFailure(error.code, error.message, wanted.partition)) from error
+        if not log.earliest <= wanted.start <= log.latest:
+            raise _Unreadable(StageFailure(DataLoss.code, "an offset is gone", wanted.partition))
+        if wanted.end > log.latest:
+            raise _Unreadable(StageFailure(BrokerUnavailable.code, "no record came", wanted.partition))
+        return {offset: log.records[offset] for offset in range(wanted.start, wanted.end) if offset in log.records}
+
+    def _staged(self, task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> Staged:
+        rejects = _rejects(task, read)
+        if rejects and task.tolerance == "none":
+            first = {each: min(_unfit(records), default=each.end) for each, records in read.items()}
+            cut = {replace(each, end=end): _below(read[each], end) for each, end in first.items()}
+            return replace(self._staged(replace(task, tolerance="all"), cut), rejects=rejects)
+        drift = _drift(task, read) if task.shape.evolves else {}
+        rows = [] if drift else [row for each, records in read.items() for row in _rows(task, each, records)]
+        if rejects and not drift:
+            self._files.rejects[task.rejects_path] = tuple(
+                (each.partition, offset) for each, records in read.items() for offset in _unfit(records)
+            )
+        return Staged(
+            shape=task.shape,
+            ranges=tuple(_accounted(task, each, records) for each, records in read.items()),
+            files=(self._write(task, rows),) if rows else (),
+            rejects=rejects,
+            drift=drift,
+            dropped={} if drift else _dropped(task, read),
+        )
+
+    def _write(self, task: Task, rows: Sequence[MemoryRow]) -> StagedFile:
+        path = task.data_path.replace("{}", "00000")
+        self._files.data[path] = MemoryFile(tuple(rows), task.shape.columns)
+        return StagedFile(path, len(rows), 100 * len(rows))
+
+
+def _rows(task: Task, wanted: Range, records: dict[int, MemoryRecord]) -> list[MemoryRow]:
+    ids = {folded(column.name): column.id for column in task.shape.columns}
+    return [
+        MemoryRow(task.connector, wanted.partition, offset, _values(record, ids))
+        for offset, record in records.items()
+        if not isinstance(record.value, bytes) and not _skipped(task, record)
+    ]
+
+
+def _values(record: MemoryRecord, ids: dict[str, int]) -> dict[int, Any]:
+    value = {} if record.value is None or isinstance(record.value, bytes) else record.value
+    return {ids[folded(key)]: member for key, member in value.items() if folded(key) in ids}
+
+
+def _accounted(task: Task, wanted: Range, records: dict[int, MemoryRecord]) -> StagedRange:
+    errors = len(_unfit(records))
+    skipped = sum(_skipped(task, record) for record in records.values())
+    return StagedRange(
+        wanted.partition,
+        wanted.start,
+        wanted.end,
+        parsed=len(records),
+        inserted=len(records) - errors - skipped,
+        errors=errors,
+        skipped=skipped,
+        bytes=sum(record.size for record in records.values()),
+    )
+
+
+def _skipped(task: Task, record: MemoryRecord) -> bool:
+    return record.value is None and task.conversion.tombstones == "ignore"
+
+
+def _unfit(records: dict[int, MemoryRecord]) -> list[int]:
+    return [offset for offset, record in records.items() if isinstance(record.value, bytes)]
+
+
+def _below(records: dict[int, MemoryRecord], end: int) -> dict[int, MemoryRecord]:
+    return {offset: record for offset, record in records.items() if offset < end}
+
+
+def _rejects(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> RejectSummary | None:
+    found = sorted((each.partition, offset) for each, records in read.items() for offset in _unfit(records))
+    if not found:
+        return None
+    first = _reject(*found[0])
+    kind = RejectKind(first.code, None, _REASON, len(found), first)
+    return RejectSummary(len(found), first, task.rejects_path, (kind,))
+
+
+def _reject(partition: SourcePartition, offset: int) -> Reject:
+    return Reject(partition, offset, None, None, b"", (), "project", InvalidRecord.code, _REASON)
+
+
+def _drift(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> dict[str, Seen]:
+    known = {folded(column.name) for column in task.shape.columns}
+    found: dict[str, Seen] = {}
+    for records in read.values():
+        for record in records.values():
+            if record.value is None or isinstance(record.value, bytes):
+                continue
+            seen = seen_in(orjson.dumps(record.value).decode(), lambda key: folded(key) in known, deep=True)
+            for key, each in seen.items():
+                found[key] = found.get(key, NOTHING_SEEN).merged_with(each)
+    return found
+
+
+def _dropped(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> Counter[str]:
+    known = {folded(column.name) for column in task.shape.columns}
+    return Counter(
+        key
+        for records in read.values()
+        for record in records.values()
+        if record.value is not None and not isinstance(record.value, bytes)
+        for key in record.value
+        if folded(key) not in known
+    )

@@ -1,0 +1,216 @@
+"""A table in memory: its versions, and what others do to it behind a connector's back."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from frazil.model import Column, IcebergType, SourcePartition
+from frazil.tables.base import RaceLost
+from frazil.tables.state import SOURCE_SNAPSHOT, MemorySnapshot, MemoryState
+
+_ids = itertools.count(1)
+"""Snapshots of all tables are told apart by their ids, as Iceberg's random ones are."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """One row."""
+
+    connector: str
+    """The key of the connector that wrote it; empty for rows of others."""
+
+    partition: SourcePartition
+    offset: int
+    values: Mapping[int, Any] = field(default_factory=dict)
+    """By field id."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """A data file."""
+
+    rows: tuple[MemoryRow, ...]
+    columns: tuple[Column, ...] = ()
+    """The schema it was written for."""
+
+
+@dataclass(slots=True)
+class Files:
+    """The storage that tables share: data files, reject files and lists, by path."""
+
+    data: dict[str, MemoryFile] = field(default_factory=dict)
+    rejects: dict[str, tuple[tuple[SourcePartition, int], ...]] = field(default_factory=dict)
+    """Reject files: which records are in them."""
+
+    small: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSnapshot(MemorySnapshot):
+    """A snapshot, with the files it holds."""
+
+    files: tuple[str, ...] = ()
+    schema_id: int = 0
+
+
+class MemoryTable:
+    """A table as a catalog keeps it; its state is replaced whole, by compare and swap."""
+
+    def __init__(
+        self, files: Files, clock: Callable[[], float], columns: Sequence[Column], properties: Mapping[str, str]
+    ) -> None:
+        self.files = files
+        self.clock = clock
+        self.state = MemoryState(str(uuid.uuid4()), None, {}, dict(properties), tuple(columns))
+        self.history: dict[int, TableSnapshot] = {}
+        """Every snapshot it ever had, those that expired too: for who wants to judge what happened."""
+
+        self.schemas: dict[int, tuple[Column, ...]] = {0: self.state.schema}
+        """Every schema it ever had."""
+
+    def replace(self, base: MemoryState, state: MemoryState) -> None:
+        """Compare and swap.
+
+        Raises:
+            RaceLost: `base` is no longer the newest version.
+        """
+        if self.state is not base:
+            raise RaceLost
+        self.state = state
+        self.schemas[state.schema_id] = state.schema
+        for snapshot in state.snapshots.values():
+            if isinstance(snapshot, TableSnapshot):
+                self.history[snapshot.id] = snapshot
+
+    def rows(self, snapshot: int | None = None) -> list[MemoryRow]:
+        """The rows of a snapshot, the current one when None, file by file; a file that is missing raises."""
+        number = self.state.current_id if snapshot is None else snapshot
+        paths = self.history[number].files if number is not None else ()
+        return [row for path in paths for row in self.files.data[path].rows]
+
+    def append(self, *rows: MemoryRow) -> int:
+        """What any writer does; the new snapshot's id comes back."""
+        return self._commit((*self._paths(), self.write(rows)), {"operation": "append"})
+
+    def delete(self, doomed: Callable[[MemoryRow], bool]) -> int:
+        """Delete rows, copying what is left."""
+        return self._rewrite([row for row in self.rows() if not doomed(row)], "delete")
+
+    def compact(self) -> int:
+        """Write all rows into one new file."""
+        return self._rewrite(self.rows(), "replace")
+
+    def set_current(self, snapshot: int) -> None:
+        """Roll back, or forth, to a snapshot that has not expired."""
+        self.replace(self.state, replace(self.state, current_id=self.state.snapshots[snapshot].id))
+
+    def cherry_pick(self, snapshot: int) -> int:
+        """Put the files a snapshot added on top of the current one; forward to it where it is the next anyway."""
+        picked = self.history[snapshot]
+        if picked.parent == self.state.current_id:
+            self.set_current(snapshot)
+            return snapshot
+        before = set(self.history[picked.parent].files) if picked.parent in self.history else set()
+        added = [path for path in picked.files if path not in before]
+        return self._commit((*self._paths(), *added), {"operation": "append", SOURCE_SNAPSHOT: str(snapshot)})
+
+    def append_aside(self, *rows: MemoryRow, parent: int | None = None) -> int:
+        """Add a snapshot beside the main branch, on the current one or on `parent`."""
+        back = self.state.current_id
+        beneath = back if parent is None else parent
+        base = replace(self.state, current_id=beneath)
+        held = () if beneath is None else self.history[beneath].files
+        made = with_snapshot(base, (*held, self.write(rows)), {"operation": "append"}, self.clock())
+        self.replace(self.state, replace(made, current_id=back))
+        return max(made.snapshots)
+
+    def expire(self, snapshots: Collection[int]) -> None:
+        """Forget snapshots; never the current one."""
+        gone = set(snapshots) - {self.state.current_id}
+        left = {number: each for number, each in self.state.snapshots.items() if number not in gone}
+        self.replace(self.state, replace(self.state, snapshots=left))
+
+    def older_than(self, timestamp: int) -> list[int]:
+        """The snapshots that expiry of that age takes, with at least the current one kept."""
+        return [
+            number
+            for number, each in self.state.snapshots.items()
+            if each.timestamp < timestamp and number != self.state.current_id
+        ]
+
+    def set_property(self, key: str, value: str | None) -> None:
+        """Set a property; None removes it."""
+        left = {name: each for name, each in self.state.properties.items() if name != key}
+        self.replace(self.state, replace(self.state, properties=left if value is None else {**left, key: value}))
+
+    def add_column(self, name: str, kind: IcebergType, *, required: bool = False) -> None:
+        """Add a column."""
+        self.reshape((*self.state.schema, Column(self.next_field_id(), name, kind, required)))
+
+    def drop_column(self, name: str) -> None:
+        """Drop a column."""
+        self.reshape([each for each in self.state.schema if each.name != name])
+
+    def rename_column(self, name: str, to: str) -> None:
+        """Rename a column."""
+        self.reshape([replace(each, name=to) if each.name == name else each for each in self.state.schema])
+
+    def retype_column(self, name: str, kind: IcebergType) -> None:
+        """Give a column another type."""
+        self.reshape([replace(each, type=kind) if each.name == name else each for each in self.state.schema])
+
+    def reshape(self, columns: Sequence[Column]) -> None:
+        """Replace the schema by a new one."""
+        self.replace(self.state, replace(self.state, schema=tuple(columns), schema_id=len(self.schemas)))
+
+    def change_spec(self) -> None:
+        """Replace the partition spec by another one; what it says is not modelled."""
+        self.replace(self.state, replace(self.state, spec_id=self.state.spec_id + 1))
+
+    def change_sort_order(self) -> None:
+        """Replace the sort order by another one."""
+        self.replace(self.state, replace(self.state, sort_order_id=self.state.sort_order_id + 1))
+
+    def next_field_id(self) -> int:
+        """A field id that no column ever had."""
+        return max((column.id for columns in self.schemas.values() for column in columns), default=0) + 1
+
+    def write(self, rows: Sequence[MemoryRow]) -> str:
+        """Write a data file that is in no snapshot yet; its path comes back."""
+        path = f"memory/{uuid.uuid4()}.parquet"
+        self.files.data[path] = MemoryFile(tuple(rows), self.state.schema)
+        return path
+
+    def _rewrite(self, rows: Sequence[MemoryRow], operation: str) -> int:
+        return self._commit((self.write(rows),), {"operation": operation})
+
+    def _commit(self, files: Sequence[str], summary: Mapping[str, str]) -> int:
+        made = with_snapshot(self.state, files, summary, self.clock())
+        self.replace(self.state, made)
+        return max(made.snapshots)
+
+    def _paths(self) -> tuple[str, ...]:
+        return self.history[self.state.current_id].files if self.state.current_id is not None else ()
+
+
+def with_snapshot(base: MemoryState, files: Sequence[str], summary: Mapping[str, str], now: float) -> MemoryState:
+    """The version after a commit on `base` that leaves `files` in the table; `now` in seconds since the epoch."""
+    snapshot = TableSnapshot(
+        id=next(_ids),
+        parent=base.current_id,
+        sequence_number=base.next_sequence_number,
+        values=dict(summary),
+        timestamp=int(now * 1000),
+        files=tuple(files),
+        schema_id=base.schema_id,
+    )
+    return replace(
+        base,
+        current_id=snapshot.id,
+        snapshots={**base.snapshots, snapshot.id: snapshot},
+        next_sequence_number=base.next_sequence_number + 1,
+    )
