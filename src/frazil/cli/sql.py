@@ -43,7 +43,7 @@ def run_query(query: str, home: Path, worker: Path | None, format: Literal["tabl
     console = people()
     with open_catalog(home, worker, console) as (session, catalog), console.status("Running the query …"):
         columns, rows = answer(statement, catalog, session)
-    _print(columns, rows, format)
+    show(columns, rows, format)
     return 0
 
 
@@ -81,7 +81,8 @@ def _value(text: str | None, column: ResultColumn) -> str | None:
     return None if inner == "null" else inner
 
 
-def _print(columns: Sequence[ResultColumn], rows: Sequence[Row], format: str) -> None:  # noqa: A002 (the option's name)
+def show(columns: Sequence[ResultColumn], rows: Sequence[Row], format: str) -> None:  # noqa: A002 (the option's name)
+    """Print rows as a table, JSON objects, or CSV."""
     heads = [column.head for column in columns]
     if format == "json":
         sys.stdout.write(_json(heads, rows) + "\n")
