@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -59,13 +60,14 @@ def peak_of_workers(running: Running) -> int:
 
     def ended() -> bool:
         nonlocal peak
-        try:
-            for child in process.children(recursive=True):
+        if running.process.poll() is not None:
+            return True
+        for child in process.children(recursive=True):
+            # A child that has just ended, or waits to be collected, says nothing of the others.
+            with contextlib.suppress(psutil.NoSuchProcess):
                 if "pyspark.daemon" in " ".join(child.cmdline()):
                     peak = max(peak, child.memory_info().rss)
-        except psutil.NoSuchProcess:
-            pass
-        return running.process.poll() is not None
+        return False
 
     wait_until(ended, "the run to end", 300)
     return peak
