@@ -114,17 +114,20 @@ class Worker:
 
     def read(self, path: Path) -> list[tuple[Any, ...]]:
         """The rows of a Parquet file, by plain DuckDB."""
-        found = self._reader.sql(f"FROM read_parquet('{path}')")
-        columns = (self._column(path, *each) for each in zip(found.columns, found.types, strict=True))
-        return list(zip(*columns, strict=True))
-
-    def _column(self, path: Path, name: str, kind: object) -> list[Any]:
         source = f"read_parquet('{path}')"
-        if str(kind) != "VARIANT":
-            return self._reader.sql(f"SELECT {ident(name)} FROM {source}").to_arrow_table()[0].to_pylist()
-        # As JSON text, for in Python's values DuckDB cuts keys at a NUL.
-        texts = self._reader.sql(f"SELECT {ident(name)}::JSON::VARCHAR FROM {source}").fetchall()
-        return [None if text is None else json.loads(text) for (text,) in texts]
+        found = self._reader.sql(f"FROM {source}")
+        # VARIANTs as JSON text, for in Python's values DuckDB cuts keys at a NUL.
+        columns = ", ".join(
+            f"{ident(name)}::JSON::VARCHAR" if str(kind) == "VARIANT" else ident(name)
+            for name, kind in zip(found.columns, found.types, strict=True)
+        )
+        variants = [number for number, kind in enumerate(found.types) if str(kind) == "VARIANT"]
+        values = [
+            each.to_pylist() for each in self._reader.sql(f"SELECT {columns} FROM {source}").to_arrow_table().columns
+        ]
+        for number in variants:
+            values[number] = [None if text is None else json.loads(text) for text in values[number]]
+        return list(zip(*values, strict=True))
 
     def close(self) -> None:
         self.connection.close()

@@ -47,7 +47,7 @@ def rows_of(landing: Landing, chunk: Chunk) -> Any:
 
 
 @given(chunks)
-@settings(LAW, max_examples=100 * TIMES)
+@settings(LAW, max_examples=200 * TIMES)
 def test_a_record_lands_with_exactly_its_values_or_is_rejected(worker: Worker, chunk: Chunk) -> None:
     should = [expected(chunk.shape, text, chunk.conversion) for text in chunk.texts]
 
@@ -58,7 +58,7 @@ def test_a_record_lands_with_exactly_its_values_or_is_rejected(worker: Worker, c
 
 
 @given(chunks)
-@settings(LAW, max_examples=60 * TIMES)
+@settings(LAW, max_examples=120 * TIMES)
 def test_the_fast_tier_accepts_only_what_the_exact_tier_accepts_with_the_same_row(worker: Worker, chunk: Chunk) -> None:
     screen = Screen(DefaultPipe(chunk.shape), chunk.conversion)
     refused = set(screen.refused(chunk.texts, Counter()))
@@ -78,7 +78,7 @@ def test_the_fast_tier_accepts_only_what_the_exact_tier_accepts_with_the_same_ro
 
 
 @given(chunks)
-@settings(LAW, max_examples=40 * TIMES)
+@settings(LAW, max_examples=80 * TIMES)
 def test_records_fare_together_as_each_alone(worker: Worker, chunk: Chunk) -> None:
     together = Table(worker, chunk.shape, chunk.conversion).land(*chunk.texts)
 

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from frazil.model import IcebergType
-from frazil.staging.exact_json import DEEPEST
 
 from .chunks import column, columns, listed, mapped, struct
 from .conftest import MakeTable
@@ -180,46 +179,3 @@ def test_of_a_key_given_twice_the_one_with_a_value_counts(make_table: MakeTable)
     landed = make_table(*columns(a="long")).land('{"a": 1, "a": null}', '{"a": null, "a": 2}', '{"a": null, "a": null}')
 
     assert (landed.rows, landed.rejects) == ([1, 2, None], {})
-
-
-@pytest.mark.parametrize("opening", ["[", '{"k":'])
-@pytest.mark.parametrize("judged", [True, False])
-@pytest.mark.parametrize("kind", ["variant", "string"])
-def test_nesting_has_one_limit_in_both_tiers(
-    make_table: MakeTable,
-    opening: str,
-    kind: str,
-    judged: bool,
-) -> None:
-    """`judged` sends the records to the exact tier, for the 1.0 in a column of whole numbers."""
-
-    def deep(levels: int) -> str:
-        closing = "]" if opening == "[" else "}"
-        number = "1.0e0" if judged else "1"
-        return f'{{"n": {number}, "v": {opening * levels}1{closing * levels}}}'
-
-    landed = make_table(*columns(n="long", v=kind)).land(
-        *(deep(levels) for levels in (10, DEEPEST - 1, DEEPEST + 1, 1_000, 100_000)), '{"n": 5, "v": null}'
-    )
-
-    assert [row[0] for row in landed.rows] == [1, 1, 5]
-    assert {offset: reject.reason for offset, reject in landed.rejects.items()} == dict.fromkeys(
-        (2, 3, 4), f"the value is nested deeper than {DEEPEST} levels"
-    )
-
-
-def test_brackets_within_texts_are_no_nesting(make_table: MakeTable) -> None:
-    text = '[{\\"' * 1000
-
-    landed = make_table(*columns(a="string")).land(f'{{"a": "{text}"}}')
-
-    assert landed.rows == ['[{"' * 1000]
-
-
-def test_a_value_of_megabytes_lands_and_a_reason_stays_short(make_table: MakeTable) -> None:
-    long = "x" * 10_000_000
-
-    landed = make_table(*columns(a="string", b="long")).land(f'{{"a": "{long}"}}', f'{{"b": "{long}"}}')
-
-    assert landed.rows == [(long, None)]
-    assert len(landed.rejects[1].reason) < 200

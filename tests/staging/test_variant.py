@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from .chunks import Table, columns
-
-MakeTable = Callable[..., Table]
+from .chunks import column, columns
+from .conftest import MakeTable
 
 
 @pytest.mark.parametrize(
@@ -123,3 +121,88 @@ def test_a_number_it_would_round_is_a_reject(make_table: MakeTable, number: str,
 
     assert landed.rows == [7]
     assert landed.reasons == {1: ("v", f"the number {number!r} is more than a VARIANT keeps exactly")}
+
+
+KEYS = ["a", "", "*", "a.b", "$", "[0]", "..*", 'q"', "back\\slash", "é", "\0", "\x7f", "/~", "x" * 300]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "within", ["{}", '{{"k": {}}}', "[1, {}]", '{{"": [[{{"*": {}}}]]}}', '[{{"a": 1}}, {{"a": 2}}, {{"a.b": {}}}]']
+)
+def test_a_key_given_twice_at_any_depth_is_a_reject(make_table: MakeTable, key: str, within: str) -> None:
+    name = json.dumps(key)
+    once, twice = (within.format(each) for each in (f"{{{name}: 1}}", f"{{{name}: 1, {name}: 1}}"))
+
+    landed = make_table(*columns(v="variant")).land(f'{{"v": {once}}}', f'{{"v": {twice}}}', f'{{"v": {once}}}')
+
+    assert landed.rows == [json.loads(once)] * 2
+    assert landed.reasons == {1: ("v", "an object within the VARIANT has a key twice")}
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": null, "a": null}',
+        '{"a": 1, "a": null}',
+        '{"a": 1, "\\u0061": 1}',
+        '{"a" : 1, "a"\t: 1}',
+        '{"a": {"b": 1}, "a": {"c": 2}}',
+        '{"": 1, "": 2}',
+        '{"a":1,"b":{"c":[{"d":1,"e":2,"d":3}]}}',
+        '{"x": "\\": ", "a": 1, "a": 1}',
+    ],
+)
+@pytest.mark.parametrize("name", ["v", "VALUE", "*"])
+def test_a_key_given_twice_in_any_writing_is_a_reject(make_table: MakeTable, twice: str, name: str) -> None:
+    landed = make_table(column(name, "variant")).land(f'{{"{name}": {twice}}}')
+
+    assert list(landed.rejects) == [0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "A": 2}',
+        '[{"a": 1}, {"a": 1}]',
+        '{"a": {"a": {"a": 1}}}',
+        '{"a": "b", "b": "a"}',
+        '{"k": "\\"a\\": 1, \\"a\\": 2"}',
+        '{"a": "\\u0061", "\\u0062": 1}',
+        '{"a":"\\": 1, \\"","b":[":",{"c":"d\\":"}]}',
+        '{"é": 1, "e\u0301": 2}',
+    ],
+)
+def test_keys_that_only_look_as_if_they_came_twice_land(make_table: MakeTable, text: str) -> None:
+    landed = make_table(*columns(v="variant")).land(f'{{"v": {text}}}', "{}")
+
+    assert landed.rows == [json.loads(text), None]
+
+
+def test_keys_of_one_name_in_several_columns_do_not_meet(make_table: MakeTable) -> None:
+    table = make_table(*columns(v="variant", w="variant", t="string"))
+
+    landed = table.land('{"v": {"a": 1}, "w": {"a": 1}, "t": {"a": 1, "a": 2}}', '{"w": {"a": 1, "a": 2}}')
+
+    assert landed.rows == [({"a": 1}, {"a": 1}, '{"a":1,"a":2}')]
+    assert landed.rejects[1].column == "w"
+
+
+def test_numbers_beside_a_variant_are_not_its(make_table: MakeTable) -> None:
+    """What a VARIANT would round lands in columns that hold it, and beside the table."""
+    long = "0.1234567890123456789"
+    table = make_table(*columns(v="variant", d="decimal(38,20)", t="string"))
+
+    landed = table.land(f'{{"v": 1, "d": {long}, "t": [{long}], "other": {long}}}', f'{{"v": "{long}"}}')
+
+    assert landed.rejects == {}
+    assert [row[0] for row in landed.rows] == [1, long]
+
+
+def test_a_table_without_other_columns_takes_documents_of_any_kind_in_one_chunk(make_table: MakeTable) -> None:
+    texts = ["1", "0.5", '"x"', "true", "null", "[]", "{}", '{"a": [1, {"b": null}]}', '"12"', "[1.0, 1]"]
+
+    landed = make_table(*columns(V="variant")).land(*(f'{{"v": {text}}}' for text in texts))
+
+    assert landed.rows == [json.loads(text) for text in texts]
