@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from frazil.cycle.reject_log import OTHER, RejectLog
+from frazil.cycle.reject_log import RejectLog
 from frazil.model import Reject, RejectKind, SourcePartition
+from frazil.staging.rejects import OTHER
 
 
 class Clock:

@@ -10,15 +10,13 @@ from typing import Final
 import structlog
 
 from frazil.model import RejectKind
+from frazil.staging.rejects import OTHER
 
 _EVERY: Final = 60.0
 """Seconds between two lines for the same kind."""
 
 _MOST: Final = 200
 """Kinds told apart; a topic can hold more of them than a log is for."""
-
-OTHER: Final = "other reasons"
-"""What kinds that are one too many are called."""
 
 _log = structlog.get_logger(__name__)
 

@@ -45,7 +45,7 @@ class Unfit:
 
 
 class Rejects:
-    """Rejected records. They are kept as columns, for there may be millions; a `Reject` is made when one is asked for."""
+    """Rejected records, kept as columns for there may be millions; a `Reject` is made when one is asked for."""
 
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
         """Hold what `tables`, of `SCHEMA`, hold."""
