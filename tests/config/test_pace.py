@@ -36,7 +36,9 @@ def test_a_single_buffer_leaves_time_and_count_out() -> None:
 
     assert buffer(**single) is None
     assert buffer(**single, buffer_flush_time="60", buffer_count_records="7") is None
-    assert buffer(**single, buffer_flush_time="60", buffer_size_bytes="7") == Buffer(bytes=7)
+    assert buffer(**single, buffer_flush_time="60", buffer_size_bytes="7") == Buffer(seconds=1, bytes=7)
+    lag = {"snowflake_streaming_max_client_lag": "30"}
+    assert buffer(**single, **lag, buffer_size_bytes="7") == Buffer(seconds=30, bytes=7)
 
 
 def test_a_commit_interval_of_its_own_goes_over_buffer_and_lag() -> None:

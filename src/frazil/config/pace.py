@@ -122,7 +122,10 @@ class PaceSettings(Section):
         if self.own_commit_interval_ms is not None:
             return None
         if self.single_buffer:
-            return None if self.buffer_bytes is None else Buffer(bytes=self.buffer_bytes)
+            # Without a bound of time the rest of a topic that became quiet would wait for ever: the client's lag is one.
+            if self.buffer_bytes is None:
+                return None
+            return Buffer(seconds=self.commit_interval_ms / 1000, bytes=self.buffer_bytes)
         if self.buffer_seconds is None and self.buffer_records is None and self.buffer_bytes is None:
             return None
         return Buffer(
