@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
+import stamina
 import structlog
 
 
@@ -22,5 +23,7 @@ def configure() -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    # A connector says itself what it tries again, why and when.
+    stamina.instrumentation.set_on_retry_hooks([])
     # A connection of py4j that ends with its JVM is no news to anybody.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)

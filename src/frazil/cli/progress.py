@@ -139,8 +139,9 @@ def describe_state(connector: Connector) -> str:
     """The state, with what is being waited for."""
     if connector.next_attempt is None or connector.error is None:
         return str(connector.state)
-    seconds = max(0, round(connector.next_attempt - time.time()))
-    return f"{connector.state}: {connector.error.message}, next attempt in {seconds} s"
+    seconds = round(connector.next_attempt - time.time())
+    when = f"next attempt in {seconds} s" if seconds > 0 else "trying again"
+    return f"{connector.state}: {connector.error.message}, {when}"
 
 
 def describe_seconds(seconds: float | None) -> str:

@@ -1,26 +1,50 @@
-"""How long to wait before trying again."""
+"""Try one thing until it works: exponential waits with jitter, by stamina, which a stop can end."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
+from typing import Final
 
-FIRST = 0.5
-LONGEST = 30.0
+import stamina
+from stamina import Attempt
+
+from frazil.errors import Transient
+
+FIRST: Final = 0.5
+"""Seconds to wait after the first failure; each further one doubles it."""
+
+LONGEST: Final = 60.0
+"""Seconds to wait at most."""
+
+Wait = Callable[[Transient, int, float], bool]
+"""Takes an error, the number of the attempt it ended, and the seconds to wait; waits, and tells whether to go on."""
 
 
-class Backoff:
-    """Exponential waits with jitter; a success begins anew."""
+def attempts(wait: Wait) -> Iterator[Attempt]:
+    """Attempts at one thing: each is a context manager, and the next one follows if a transient error left it.
 
-    def __init__(self) -> None:
-        self.attempt = 0
-        """Failures in a row so far."""
+    Any other error, and the error after which `wait` says no, leaves the loop.
+    """
+    current: Attempt | None = None
 
-    def next(self) -> float:
-        """Seconds to wait before the next try."""
-        longest = min(LONGEST, FIRST * 2**self.attempt)
-        self.attempt += 1
-        return random.uniform(longest / 2, longest)  # noqa: S311 (spreads retries, guards nothing)
+    def again(error: Exception) -> bool | float:
+        if not isinstance(error, Transient) or current is None:
+            return False
+        # A stop could not end stamina's own sleep. So the waiting is done in here, and nothing is left to sleep.
+        return 0.0 if wait(error, current.num, spread(current.next_wait)) else False
 
-    def reset(self) -> None:
-        """The last try succeeded."""
-        self.attempt = 0
+    context = stamina.retry_context(
+        on=again, attempts=None, timeout=None, wait_initial=FIRST, wait_max=LONGEST, wait_jitter=0.0
+    )
+    for attempt in context:
+        current = attempt
+        yield attempt
+
+
+def spread(seconds: float) -> float:
+    """A wait of half to all of `seconds`, so that those who failed together do not come back together.
+
+    Stamina's jitter comes on top of a wait, and there is none where waits are longest.
+    """
+    return random.uniform(seconds / 2, seconds)  # noqa: S311 (spreads retries, guards nothing)

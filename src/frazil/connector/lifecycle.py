@@ -15,7 +15,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from frazil.config import ConnectorSettings, load
-from frazil.connector.backoff import Backoff
+from frazil.connector.backoff import FIRST, attempts
 from frazil.connector.channels import channels_of
 from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.job import StagingJob
@@ -93,6 +93,9 @@ class Connector:
         self._listeners: list[Callable[[CycleReport], None]] = []
         self._warm = False
         self._until_caught_up = False
+        self._goal: Mapping[SourcePartition, int] | None = None
+        """What there is to catch up with, for who stops then."""
+
         self._state_listeners: list[Callable[[State], None]] = []
 
     @classmethod
@@ -147,7 +150,7 @@ class Connector:
         if self._thread is not None and self._thread.is_alive():
             return
         self._until_caught_up = until_caught_up
-        self._ingestion = None
+        self._ingestion = self._goal = None
         self._stopping.clear()
         self._error = None
         self._enter(State.OPENING)
@@ -234,10 +237,9 @@ class Connector:
         return int(self._job.records.value), int(self._job.bytes.value)
 
     def _run(self) -> None:
-        backoff = Backoff()
         while not self._stopping.is_set():
             try:
-                self._ingest(backoff)
+                self._ingest()
                 break
             except Fenced as error:
                 self._end(State.FENCED, error)
@@ -246,8 +248,8 @@ class Connector:
                 self._end(State.FAILED, error)
                 return
             except Transient as error:
-                if not self._stopping.is_set():
-                    self._retry(error, backoff)
+                # Asked to stop; or stamina is switched off in this process, where it takes no second attempt.
+                self._wait_out(error, 1, FIRST)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
@@ -255,28 +257,38 @@ class Connector:
                 return
         self._end(State.STOPPED, None)
 
-    def _ingest(self, backoff: Backoff) -> None:
-        """Open, if that is not done, and run cycles until something happens."""
-        ingestion = self._ingestion or self._open()
-        if self._state == State.RETRYING:
-            ingestion.recall()
-        self._enter(State.RUNNING)
-        goal = ingestion.goal() if self._until_caught_up else None
+    def _ingest(self) -> None:
+        """Run cycles until something ends them. Each is tried until it works."""
         while not self._stopping.is_set():
             if self._paused.is_set():
-                self._enter(State.PAUSED)
-                self._sleep(None)
+                self._stand()
                 continue
-            began = time.monotonic()
-            report = ingestion.cycle()
-            backoff.reset()
+            for attempt in attempts(self._wait_out):
+                with attempt:
+                    began = time.monotonic()
+                    ingestion, report = self._cycle()
+            if self._error is not None:
+                _log.info("the connector goes on", connector=self.settings.name)
             self._error = self._next_attempt = None
             self._finish(report)
             if report.failure is not None:
                 raise report.failure
-            if goal is not None and self._covers(goal):
+            if self._goal is not None and self._covers(self._goal):
                 return
             self._sleep(self._rest(began, ingestion), idle=report.idle)
+
+    def _cycle(self) -> tuple[Ingestion, CycleReport]:
+        """Open, if that is not done; after an error, recall; run one cycle."""
+        if self._ingestion is None:
+            self._ingestion = self._open()
+        elif self._error is not None:
+            self._ingestion.recall()
+        if self._until_caught_up and self._goal is None:
+            self._goal = self._ingestion.goal()
+        if self._error is None:
+            # After an error it is RETRYING until a cycle has worked.
+            self._enter(State.RUNNING)
+        return self._ingestion, self._ingestion.cycle()
 
     def _open(self) -> Ingestion:
         settings = self.settings
@@ -299,7 +311,6 @@ class Connector:
         found = ingestion.discover()
         if self._until_caught_up:
             require_topics(settings, found)
-        self._ingestion = ingestion
         return ingestion
 
     def _warm_up(self) -> None:
@@ -308,22 +319,32 @@ class Connector:
             self._warm = True
             threading.Thread(target=inheritable_thread_target(self._spark)(self._job.warm_up), daemon=True).start()
 
-    def _retry(self, error: Transient, backoff: Backoff) -> None:
-        """Wait before planning again; what only moved under us is planned again at once."""
-        moved_once = isinstance(error, TokensMoved | ShapeMoved) and backoff.attempt == 0
-        delay = backoff.next()
-        if moved_once:
-            delay = 0.0
+    def _wait_out(self, error: Transient, attempt: int, seconds: float) -> bool:
+        """Wait before planning again; whether to. What only moved under us is planned again at once."""
+        if self._stopping.is_set():
+            return False
+        if attempt == 1 and isinstance(error, TokensMoved | ShapeMoved):
+            seconds = 0.0
         self._error = error
-        self._next_attempt = time.time() + delay
+        self._next_attempt = time.time() + seconds
         self._enter(State.RETRYING)
         _log.warning(
             "the cycle is abandoned and tried again",
             connector=self.settings.name,
             cause=str(error),
-            seconds=round(delay, 1),
+            attempt=attempt,
+            next_attempt=f"in {seconds:.1f} s",
         )
-        self._stopping.wait(delay)
+        self._stopping.wait(seconds)
+        while self._paused.is_set() and not self._stopping.is_set():
+            self._stand()
+            self._enter(State.RETRYING)
+        return not self._stopping.is_set()
+
+    def _stand(self) -> None:
+        """Stand still until woken."""
+        self._enter(State.PAUSED)
+        self._sleep(None)
 
     def _finish(self, report: CycleReport) -> None:
         for listener in self._listeners:
