@@ -55,9 +55,8 @@ class History:
         for number in numbers:
             del self.snapshots[number]
 
-    def forget_snapshots(self) -> None:
-        """What a table looks like that was made anew from its metadata without any snapshot."""
-        self.snapshots.clear()
+    def begin_anew(self) -> None:
+        """What CREATE OR REPLACE does in Iceberg: the main branch ends, the next snapshot has no parent."""
         self.current = None
 
     @property

@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.errors import CherryPicked, TokensUncertain, TokensUnreadable
+from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
-from frazil.tables.tokens import Channel, Tokens, TopicTokens, decode, encode, key_of, read
+from frazil.tables.tokens import (
+    Channel,
+    Tokens,
+    TopicTokens,
+    decode,
+    encode,
+    key_of,
+    last_epoch,
+    mirrored,
+    read,
+)
 
 from .histories import CONNECTOR, PARTITION, TABLE, History, token_of
 
 some = st.integers(0, 2**63 - 1)
-channels = st.builds(Channel, st.none() | some.map(str), st.none() | some, some, some, some, st.none() | some)
+channels = st.builds(Channel, st.none() | some.map(str), st.none() | some, some, some, some, st.none() | some, some)
 topics = st.builds(TopicTokens, st.text(), st.text(), st.lists(channels, max_size=4).map(tuple))
 written = st.builds(
     Tokens,
@@ -38,7 +48,7 @@ def test_tokens_written_are_read_back(tokens: Tokens) -> None:
 
 def test_the_form_is_the_documented_one() -> None:
     tokens = Tokens("to the lake", "c", "o", 7, 41, opener="host-7 (pid 4711)").with_channel(
-        SourcePartition("orders", 1), Channel("1041", 3, 1040, 1042, 2, 1_760_000_000_000), "cluster", "id"
+        SourcePartition("orders", 1), Channel("1041", 3, 1040, 1042, 2, 1_760_000_000_000, 5), "cluster", "id"
     )
 
     assert orjson.loads(zlib.decompress(base64.b64decode(encode(tokens)))) == {
@@ -56,6 +66,7 @@ def test_the_form_is_the_documented_one() -> None:
                 "tokens": [None, "1041"],
                 "epochs": [None, 3],
                 "counts": [[0, 0, 0], [1040, 1042, 2]],
+                "lost": [0, 5],
                 "times": [None, 1_760_000_000_000],
             }
         },
@@ -210,12 +221,57 @@ def test_a_rollback_below_our_tokens_whose_snapshots_then_expired_is_uncertain_s
         read(history.state, TABLE, CONNECTOR)
 
 
-def test_a_table_without_a_current_snapshot_reads_the_mirror() -> None:
+def test_a_table_replaced_in_place_has_the_tokens_only_of_whoever_takes_the_mirror() -> None:
     history = History()
-    ours = history.ours(5)
-    history.forget_snapshots()
+    history.ours(5)
+    ours = history.ours(9)
+    history.begin_anew()
 
-    assert read(history.state, TABLE, CONNECTOR) == ours
+    for _ in range(2):
+        with pytest.raises(TableBegunAnew, match=rf"{TABLE} .*{CONNECTOR}"):
+            read(history.state, TABLE, CONNECTOR)
+        assert read(history.state, TABLE, CONNECTOR, (TableBegunAnew,)) == ours
+        history.foreign()  # what CREATE OR REPLACE … AS SELECT has put in
+
+
+def test_tokens_committed_after_a_replacement_in_place_hold() -> None:
+    history = History()
+    history.ours(5)
+    history.begin_anew()
+    again = history.ours(7)
+    history.foreign()
+
+    assert read(history.state, TABLE, CONNECTOR) == again
+
+
+def test_the_mirror_is_taken_despite_a_rollback_by_who_asks_for_it() -> None:
+    history = History()
+    before = history.foreign()
+    ours = history.ours(5)
+    history.roll_back(to=before)
+
+    assert read(history.state, TABLE, CONNECTOR, (TokensUncertain,)) == ours
+    assert mirrored(history.state, TABLE, CONNECTOR) == ours
+
+
+def test_the_last_epoch_counts_also_where_the_tokens_were_rolled_back() -> None:
+    history = History()
+    assert last_epoch(history.state, CONNECTOR, None) == 0
+    old = history.ours(5, epoch=1)
+    history.ours(9, epoch=4)
+    history.roll_back(to=1)
+
+    assert last_epoch(history.state, CONNECTOR, old) == 4
+    history.properties[key_of(CONNECTOR)] = "damaged"
+    assert last_epoch(history.state, CONNECTOR, old) == 1
+
+
+def test_tokens_of_the_first_release_count_no_lost_offsets() -> None:
+    tokens = Tokens("n", "c", "o", 1).with_channel(PARTITION, Channel("5", lost=3), "k", "i")
+    document = orjson.loads(zlib.decompress(base64.b64decode(encode(tokens))))
+    del document["topics"][PARTITION.topic]["lost"]
+
+    assert decode(packed(document)).channel(PARTITION) == Channel("5")
 
 
 def test_a_cherry_picked_snapshot_of_ours_stops_the_connector() -> None:

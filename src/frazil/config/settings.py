@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AliasChoices as Keys
 from pydantic import BeforeValidator, Field, ValidationInfo
@@ -24,6 +24,8 @@ from frazil.config.topic2table import Topic2Table
 MEBIBYTE = 1 << 20
 
 TABLE_OPTIONS = "snowflake.iceberg.create.table.options"
+
+OnTable: TypeAlias = Literal["fail", "continue", "earliest"]
 
 AUTOCREATE: Mapping[str, str] = {"snowflake": "iceberg", "iceberg": "iceberg", "none": "none"}
 
@@ -177,6 +179,17 @@ class ConnectorSettings(RowSettings, PaceSettings):
         validation_alias=Keys("frazil.on.data.loss"), default="fail"
     )
     """What to do when retention deleted records before they were read: stop, or go on after them."""
+
+    on_table_missing: Annotated[OnTable, values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.on.table.missing"), default="fail"
+    )
+    """What to do when the table of records that were landed is gone: stop (`fail`), make a new one and go on after them
+    (`continue`), or make a new one and read the topic from its beginning (`earliest`)."""
+
+    on_table_replaced: Annotated[OnTable, values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.on.table.replaced"), default="fail"
+    )
+    """The same for a table that another one stands in the place of, or that has lost the connector's tokens."""
 
     snapshots_min_age_ms: Annotated[int, values.by(values.duration_ms)] = Field(
         validation_alias=Keys("frazil.snapshots.min.age"),

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
 from frazil.errors.records import InvalidRecord, UnfitValue
+from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
     BrokerRefused,
     BrokerUnavailable,
     DataLoss,
     LogTruncated,
     NoStartingOffset,
+    RecordsSkipped,
     TopicMissing,
     TopicReplaced,
 )
@@ -38,11 +40,14 @@ from frazil.errors.tables import (
     CommitUnknown,
     ShapeMoved,
     StageTooOld,
+    TableBegunAnew,
     TableMissing,
     TableNameRefused,
     TableNotCreated,
     TableNotSupported,
+    TableRenewed,
     TableReplaced,
+    TokensMissing,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
 from frazil.errors.tree import FrazilError, Terminal, Transient, Unexpected
@@ -65,19 +70,25 @@ __all__ = [
     "LogTruncated",
     "NoStartingOffset",
     "NothingSetUp",
+    "OwnerRuns",
     "Problem",
     "ProgramMissing",
+    "RecordsSkipped",
+    "ResetRefused",
     "ShapeMoved",
     "SparkConnectRefused",
     "StageFailed",
     "StageTooOld",
     "StorageNotSupported",
+    "TableBegunAnew",
     "TableMissing",
     "TableNameRefused",
     "TableNotCreated",
     "TableNotSupported",
+    "TableRenewed",
     "TableReplaced",
     "Terminal",
+    "TokensMissing",
     "TokensMoved",
     "TokensUncertain",
     "TokensUnreadable",

@@ -49,13 +49,28 @@ class DataLoss(Terminal):
 
     code = "data_loss"
 
-    def __init__(self, topic: str, partition: int, first: int, last: int) -> None:
+    def __init__(self, topic: str, partition: int, first: int, last: int, others: Sequence[str] = ()) -> None:
+        """Say which offsets of one partition are gone; `others` are those of other partitions."""
+        also = f"; so were {', '.join(others)}" if others else ""
         super().__init__(
             f"the records {first} to {last} of {topic}-{partition} were deleted by the broker's retention before they "
-            "were read. Set frazil.on.data.loss=skip to go on after them, and retain longer."
+            f"were read{also}. Set frazil.on.data.loss=skip to go on after them, or `frazil channels reset` "
+            "--to-earliest; and retain longer."
         )
         self.first = first
         self.last = last
+
+
+class RecordsSkipped(Transient):
+    """Retention deleted records before they were read, and the configuration says to go on after them."""
+
+    code = "records_skipped"
+
+    def __init__(self, lost: Sequence[str]) -> None:
+        super().__init__(
+            f"retention deleted {', '.join(lost)} before they were read; they are skipped, as frazil.on.data.loss=skip "
+            "says, and the cycle is planned again after them."
+        )
 
 
 class LogTruncated(Terminal):
@@ -66,8 +81,8 @@ class LogTruncated(Terminal):
     def __init__(self, topic: str, partition: int, token: int, latest: int) -> None:
         super().__init__(
             f"{topic}-{partition} ends at offset {latest} but its offset token is {token}: the log was truncated, or "
-            "the topic was deleted and made again. Once you know which, begin again in a "
-            "new table (docs/how-to/start-over.md)."
+            "the topic was deleted and made again. Once you know which, stop the connector and choose where to go on: "
+            f"`frazil channels reset` --to-latest goes on at {latest}, --to-earliest reads the topic again."
         )
 
 
@@ -79,8 +94,8 @@ class TopicReplaced(Terminal):
     def __init__(self, topic: str, what: str, expected: str, found: str) -> None:
         super().__init__(
             f"the topic {topic} is not the one the offset tokens speak of: its {what} is {found}, the tokens say "
-            f"{expected}. To read the new one from its start, begin again in a new table "
-            "(docs/how-to/start-over.md)."
+            f"{expected}. If bootstrap.servers leads to the wrong cluster, correct it. To read the new topic, stop the "
+            f"connector and run `frazil channels reset` with --topic {topic} --to-earliest."
         )
 
 

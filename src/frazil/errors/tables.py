@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from frazil.errors.tree import Terminal, Transient
+
+_INTO_ANOTHER: Final = (
+    "Set frazil.on.table.replaced to `continue` to go on where the connector stood, or to `earliest` to fill the table "
+    "from the beginning of its topics; or `frazil channels adopt` if it holds the same rows."
+)
+
+_SHOWN: Final = 4
+"""Partitions a message shows."""
 
 
 class TableNotSupported(Terminal):
@@ -23,8 +32,10 @@ class TableMissing(Terminal):
 
     def __init__(self, table: str) -> None:
         super().__init__(
-            f"the table {table} was dropped or renamed while the connector was using it. Its offset tokens went with "
-            "it; restore it, or start the connector again to begin a new table where the consumer group stands."
+            f"the table {table} was dropped or renamed while the connector was using it, and its offset tokens went "
+            "with it. Restore it; or, if it was renamed, change snowflake.topic2table.map; or set "
+            "frazil.on.table.missing to `continue` to begin a new table where this one ended, or to `earliest` to fill "
+            "a new one from the beginning."
         )
 
 
@@ -36,8 +47,59 @@ class TableReplaced(Terminal):
     def __init__(self, table: str, expected: str, found: str) -> None:
         super().__init__(
             f"the table {table} was replaced: its uuid is {found}, the connector opened {expected}. Its offset tokens "
-            "went with the old table; start the connector again to open the new one."
+            f"went with the old table. {_INTO_ANOTHER}"
         )
+
+
+class TableBegunAnew(TableReplaced):
+    """The table was replaced in place: its uuid and properties stayed, its rows did not."""
+
+    def __init__(self, table: str, connector: str) -> None:
+        Terminal.__init__(
+            self,
+            f"the table {table} was replaced in place (CREATE OR REPLACE): what {connector} had committed is not part "
+            f"of its history any more. {_INTO_ANOTHER}",
+        )
+
+
+class TokensMissing(Terminal):
+    """A channel has no token in its table, but the consumer group's offset says that we landed its records."""
+
+    code = "tokens_missing"
+
+    def __init__(
+        self, table: str, connector: str, group: str, offsets: Mapping[str, int], landed: Sequence[str], *, gone: bool
+    ) -> None:
+        """Say what is missing where.
+
+        Args:
+            table: where the tokens should be.
+            connector: the connector's name.
+            group: the consumer group.
+            offsets: where it stands, by partition.
+            landed: the uuids of the tables it was published for.
+            gone: the table itself does not exist.
+        """
+        shown = ", ".join(f"{partition} at {offset}" for partition, offset in [*offsets.items()][:_SHOWN])
+        more = f" and {len(offsets) - _SHOWN} more" if len(offsets) > _SHOWN else ""
+        key = "frazil.on.table.missing" if gone else "frazil.on.table.replaced"
+        super().__init__(
+            f"the table {table} {'does not exist' if gone else f'has no offset tokens of {connector}'}, but the "
+            f"consumer group {group} stands at {shown}{more}, published by {connector} for the table with the uuid "
+            f"{', '.join(landed)}. So the records before were landed and are not in this table. Restore that table, "
+            f"or name it in snowflake.topic2table.map if it was renamed; or set {key} to `continue` to go on at those "
+            "offsets, or to `earliest` to read the topic again from its beginning. "
+            "`frazil channels adopt` takes over the tokens of a table that was copied."
+        )
+
+
+class TableRenewed(Transient):
+    """The table is gone or replaced, and the configuration says to go on with another one."""
+
+    code = "table_renewed"
+
+    def __init__(self, cause: TableMissing | TableReplaced, choice: str) -> None:
+        super().__init__(f"the connector opens another table, as {choice} says, because {cause.message}")
 
 
 class TableNotCreated(Terminal):

@@ -14,7 +14,7 @@ class TokensUncertain(Terminal):
         super().__init__(
             f"the table {table} was rolled back past the snapshots that carry the offset tokens of {connector}, so "
             "which records it holds cannot be known. Roll it forward to a snapshot whose summary has "
-            f"frazil.tokens.{connector}, or begin again in a new table (docs/how-to/start-over.md)."
+            f"frazil.tokens.{connector}, or say where to go on: `frazil channels reset {connector}`."
         )
 
 
@@ -27,7 +27,7 @@ class CherryPicked(Terminal):
         super().__init__(
             f"the table {table} has snapshot {snapshot}, cherry-picked from snapshot {source} that {connector} "
             "committed, so its rows and the offset tokens no longer belong together. Roll the table back to before "
-            "the cherry-pick, or begin again in a new table (docs/how-to/start-over.md)."
+            f"the cherry-pick, or say where to go on: `frazil channels reset {connector}`."
         )
 
 
@@ -52,7 +52,7 @@ class Fenced(Terminal):
         super().__init__(
             f"{rival} opened the connector {connector} on the table {table} after this process (owner epoch {theirs}, "
             f"ours was {ours}), so this one stops for good. Nothing is lost or doubled. Run "
-            "one of the two, or give them different names."
+            "one of the two, or give them different names; after `frazil channels reset`, start it again."
         )
         self.rival = rival
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from frazil.errors import Fenced, ShapeMoved, StageTooOld, TableReplaced, TokensMoved
+from frazil.errors import Fenced, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType
 from frazil.tables.state import TableState
 from frazil.tables.tokens import Tokens, read
@@ -34,6 +34,9 @@ class Expectation:
     uuid: str
     """The table that was opened."""
 
+    despite: tuple[type[Terminal], ...] = ()
+    """What may be wrong with the table's history, as for `frazil.tables.tokens.read`."""
+
     staged_at: float | None = None
     """When staging began, in seconds since the epoch; None for a commit that only opens."""
 
@@ -49,10 +52,11 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
         Fenced: a newer opener owns it.
         TokensMoved: the tokens are not those that were planned from.
         ShapeMoved: files were staged for another schema, spec or sort order.
+        TableBegunAnew, TokensUncertain, CherryPicked: as `frazil.tables.tokens.read` says, unless `expected` allows it.
     """
     if state.uuid != expected.uuid:
         raise TableReplaced(table, expected.uuid, state.uuid)
-    found = read(state, table, expected.connector)
+    found = read(state, table, expected.connector, expected.despite)
     if found is not None and (
         found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)
     ):

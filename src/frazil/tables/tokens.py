@@ -6,12 +6,14 @@ the connector commits and, mirrored in the same swap, in a table property of the
     {"v": 1, "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>", "opener": "host-7 (pid 4711)",
      "epoch": 7, "snapshot-seq": 41,
      "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "tokens": ["1041", null], "epochs": [3, null],
-                           "counts": [[1040, 1042, 2], [0, 0, 0]], "times": [1760000000000, null]}},
+                           "counts": [[1040, 1042, 2], [0, 0, 0]], "lost": [0, 0],
+                           "times": [1760000000000, null]}},
      "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
 
 Lists are indexed by partition. A token is the last offset covered (null: the channel was never opened), an epoch the
-leader epoch of the last record read (KIP-320), counts are rows inserted, records parsed and records rejected, times
-the ms since the epoch of the commit that last moved the channel.
+leader epoch of the last record read (KIP-320), counts are rows inserted, records parsed and records rejected, lost are
+offsets that retention deleted before they were read, times the ms since the epoch of the commit that last moved the
+channel.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import Any, Final
 
 import orjson
 
-from frazil.errors import CherryPicked, TokensUncertain, TokensUnreadable
+from frazil.errors import CherryPicked, TableBegunAnew, Terminal, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
 from frazil.tables.state import SOURCE_SNAPSHOT, TableState, ancestors
 
@@ -47,6 +49,9 @@ class Channel:
     errors: int = 0
     time: int | None = None
     """When it was last moved, in ms since the epoch."""
+
+    lost: int = 0
+    """Offsets that retention deleted before they were read, and that were skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,7 @@ def encode(tokens: Tokens) -> str:
                 "tokens": [channel.token for channel in topic.channels],
                 "epochs": [channel.leader_epoch for channel in topic.channels],
                 "counts": [[channel.inserted, channel.parsed, channel.errors] for channel in topic.channels],
+                "lost": [channel.lost for channel in topic.channels],
                 "times": [channel.time for channel in topic.channels],
             }
             for name, topic in tokens.topics.items()
@@ -159,17 +165,50 @@ def decode(text: str) -> Tokens:
         raise ValueError(f"they are damaged ({type(error).__name__}: {error})") from error
 
 
-def read(state: TableState, table: str, connector: str) -> Tokens | None:
+def read(state: TableState, table: str, connector: str, despite: tuple[type[Terminal], ...] = ()) -> Tokens | None:
     """The connector's tokens in one version of a table; None if it never opened it.
 
     They are those of the nearest ancestor of the current snapshot that carries them, so that a rollback to a snapshot
     of ours rolls them back too. Where all such ancestors expired, they are the mirror's.
 
+    Args:
+        state: the version.
+        table: its name, for messages.
+        connector: the connector's key.
+        despite: errors in whose place the mirror is taken, whatever the table's history says.
+
     Raises:
+        TableBegunAnew: the table was replaced in place after they were written.
         TokensUncertain: the table was rolled back past them.
         CherryPicked: one of our snapshots was cherry-picked on top of them.
         TokensUnreadable: they are damaged or from a later version.
     """
+    try:
+        return _by_history(state, table, connector)
+    except despite:
+        return mirrored(state, table, connector)
+
+
+def mirrored(state: TableState, table: str, connector: str) -> Tokens | None:
+    """The tokens of the last commit to any branch of the table; None if there was none.
+
+    Raises:
+        TokensUnreadable: they are damaged or from a later version.
+    """
+    mirror = state.property(key_of(connector))
+    return None if mirror is None else _decoded(mirror, table)
+
+
+def last_epoch(state: TableState, connector: str, known: Tokens | None) -> int:
+    """The highest owner epoch there ever was; after a rollback, that is not the one of the tokens `known`."""
+    try:
+        newest = mirrored(state, "", connector)
+    except TokensUnreadable:
+        newest = None
+    return max(each.epoch if each else 0 for each in (known, newest))
+
+
+def _by_history(state: TableState, table: str, connector: str) -> Tokens | None:
     key = key_of(connector)
     oldest = None
     for snapshot in ancestors(state):
@@ -178,14 +217,16 @@ def read(state: TableState, table: str, connector: str) -> Tokens | None:
             return _decoded(text, table)
         _refuse_cherry_pick(state, snapshot.summary(SOURCE_SNAPSHOT), key, table, connector, snapshot.id)
         oldest = snapshot
-    mirror = state.property(key)
-    if mirror is None:
+    tokens = mirrored(state, table, connector)
+    if tokens is None:
         return None
-    tokens = _decoded(mirror, table)
     # The mirror speaks for this history only if the commit that wrote it could have been an ancestor that expired.
-    if oldest is None or oldest.sequence_number > tokens.snapshot_seq:
-        return tokens
-    raise TokensUncertain(table, connector)
+    if oldest is not None and oldest.sequence_number <= tokens.snapshot_seq:
+        raise TokensUncertain(table, connector)
+    # Iceberg replaces a table in place by a main branch without a past; uuid and properties stay.
+    if oldest is None or oldest.parent is None:
+        raise TableBegunAnew(table, connector)
+    return tokens
 
 
 def _refuse_cherry_pick(
@@ -204,8 +245,11 @@ def _decoded(text: str, table: str) -> Tokens:
 
 
 def _topic(topic: Mapping[str, Any]) -> TopicTokens:
-    rows = zip(topic["tokens"], topic["epochs"], topic["counts"], topic["times"], strict=True)
+    # Tokens of the first release have no "lost".
+    lost = topic.get("lost") or [0] * len(topic["tokens"])
+    rows = zip(topic["tokens"], topic["epochs"], topic["counts"], topic["times"], lost, strict=True)
     channels = tuple(
-        Channel(token, epoch, inserted, parsed, errors, time) for token, epoch, (inserted, parsed, errors), time in rows
+        Channel(token, epoch, inserted, parsed, errors, time, gone)
+        for token, epoch, (inserted, parsed, errors), time, gone in rows
     )
     return TopicTokens(topic["cluster"], topic["id"], channels)
