@@ -1,28 +1,60 @@
+"""From drift to columns: commutative, associative, idempotent, and wide enough for everything that was seen."""
+
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import Drift, Primitive
-from frazil.tables.evolution import column_type, columns_for, merged
+from frazil.model import Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
+from frazil.pipes.naming import normalized
+from frazil.tables.evolution import NestedType, column_type, columns_for, merged
 
-KINDS = ["null", "boolean", "long", "huge", "double", "string", "object", "array"]
-drifts: st.SearchStrategy[Drift] = st.dictionaries(
-    st.sampled_from(["a", "A", "b", "é", "É", "x.y"]), st.sets(st.sampled_from(KINDS), min_size=1).map(frozenset)
+NESTED: tuple[NestedType, ...] = ("variant", "json", "struct")
+SCALARS = ["null", "boolean", "long", "huge", "double", "string"]
+
+names = st.sampled_from(["a", "A", "b", "é", "É", "x.y", "", "n\n"])
+scalars = st.sets(st.sampled_from(SCALARS)).map(frozenset)
+
+
+def fields(values: st.SearchStrategy[Seen]) -> st.SearchStrategy[tuple[tuple[str, Seen], ...]]:
+    return st.dictionaries(names, values, max_size=3).map(lambda found: tuple(sorted(found.items())))
+
+
+seens: st.SearchStrategy[Seen] = st.recursive(
+    st.builds(Seen, scalars),
+    lambda inner: st.builds(Seen, scalars, st.none() | fields(inner), st.none() | inner),
+    max_leaves=4,
 )
+drifts: st.SearchStrategy[Drift] = st.dictionaries(names, seens, max_size=4)
 
 
-@given(st.lists(drifts, max_size=4), st.randoms(use_true_random=False))
-def test_the_order_of_tasks_does_not_matter(found: list[Drift], shuffle: object) -> None:
+def seen(*scalars: str, **others: Any) -> Seen:
+    return Seen(frozenset(scalars), **others)
+
+
+def listed(element: IcebergType) -> ListType:
+    return ListType(0, element, element_required=False)
+
+
+def struct(**kinds: IcebergType) -> StructType:
+    return StructType(tuple(Column(0, name, kind) for name, kind in kinds.items()))
+
+
+BOOLEAN, LONG, DOUBLE, STRING, VARIANT = map(Primitive, ("boolean", "long", "double", "string", "variant"))
+
+
+@given(st.lists(drifts, max_size=4), st.sampled_from(NESTED), st.randoms(use_true_random=False))
+def test_the_order_of_tasks_does_not_matter(found: list[Drift], nested: NestedType, shuffle: Any) -> None:
     shuffled = list(found)
-    shuffle.shuffle(shuffled)  # type: ignore[attr-defined]
+    shuffle.shuffle(shuffled)
 
     assert merged(shuffled) == merged(found)
-    assert columns_for(merged(shuffled)) == columns_for(merged(found))
-    assert list(columns_for(merged(found))) == sorted(columns_for(merged(found)))
+    assert columns_for(merged(shuffled), nested) == columns_for(merged(found), nested)
+    assert list(columns_for(merged(found), nested)) == sorted(columns_for(merged(found), nested))
 
 
 @given(drifts, drifts, drifts)
@@ -32,43 +64,125 @@ def test_merging_is_associative_and_repeating_changes_nothing(one: Drift, two: D
     assert merged([]) == {}
 
 
-@given(st.sets(st.sampled_from(KINDS)))
-def test_more_kinds_never_narrow_the_type(kinds: set[str]) -> None:
-    wider = {"null": 0, "boolean": 1, "long": 1, "double": 2, "string": 3, "variant": 4}
-    for each in kinds:
-        if each != "null":
-            assert wider[column_type(kinds).name] >= wider[column_type({each}).name]
+@given(seens, seens, seens)
+def test_so_it_is_for_one_key(one: Seen, two: Seen, three: Seen) -> None:
+    assert one.merged_with(two) == two.merged_with(one)
+    assert one.merged_with(two).merged_with(three) == one.merged_with(two.merged_with(three))
+    assert one.merged_with(one) == one.merged_with(Seen()) == one
+
+
+@given(seens, seens, st.sampled_from(NESTED))
+def test_more_values_never_narrow_the_type(one: Seen, two: Seen, nested: NestedType) -> None:
+    assert holds(column_type(one.merged_with(two), nested), column_type(one, nested), one)
+
+
+def holds(wider: IcebergType, narrower: IcebergType, values: Seen) -> bool:
+    """Whether a column of the one type takes what was seen for the other."""
+    if values == Seen(values.scalars & {"null"}) or wider in (STRING, VARIANT) or wider == narrower:
+        return True
+    match wider, narrower:
+        case ListType(element=one), ListType(element=other):
+            return holds(one, other, values.element or Seen())
+        case StructType(fields=many), StructType(fields=few):
+            taking = {field.name.casefold(): field.type for field in many}
+            held = dict(values.fields or ())
+            return all(
+                field.name.casefold() in taking
+                and holds(taking[field.name.casefold()], field.type, held.get(field.name, seen("long")))
+                for field in few
+            )
+        case _:
+            return (wider, narrower) == (DOUBLE, LONG)
 
 
 @pytest.mark.parametrize(
-    ("kinds", "expected"),
+    ("found", "expected"),
     [
-        ({"null"}, "string"),
-        (set(), "string"),
-        ({"boolean"}, "boolean"),
-        ({"long"}, "long"),
-        ({"double"}, "double"),
-        ({"huge"}, "string"),
-        ({"string"}, "string"),
-        ({"object"}, "variant"),
-        ({"array"}, "variant"),
-        ({"long", "double"}, "double"),
-        ({"long", "huge"}, "string"),
-        ({"long", "string"}, "string"),
-        ({"long", "boolean"}, "string"),
-        ({"boolean", "double"}, "string"),
-        ({"object", "array"}, "variant"),
-        ({"object", "long"}, "variant"),
-        ({"array", "string", "boolean"}, "variant"),
+        (["null"], STRING),
+        ([], STRING),
+        (["boolean"], BOOLEAN),
+        (["long"], LONG),
+        (["double"], DOUBLE),
+        (["huge"], STRING),
+        (["string"], STRING),
+        (["long", "double"], DOUBLE),
+        (["long", "huge"], STRING),
+        (["double", "huge"], STRING),
+        (["long", "string"], STRING),
+        (["long", "boolean"], STRING),
+        (["boolean", "double"], STRING),
+        (SCALARS, STRING),
     ],
 )
-def test_a_column_holds_all_the_kinds_its_key_had(kinds: set[str], expected: str) -> None:
-    assert column_type(kinds) == Primitive(expected)
-    assert column_type(kinds | {"null"}) == Primitive(expected)
+@pytest.mark.parametrize("nested", NESTED)
+def test_a_column_holds_all_the_scalars_its_key_had(found: list[str], expected: Primitive, nested: NestedType) -> None:
+    assert column_type(seen(*found), nested) == expected
+    assert column_type(seen(*found, "null"), nested) == expected
+
+
+OBJECT = Seen(fields=(("a", seen("long")),))
+ARRAY = Seen(element=seen("long"))
+MIXES = [
+    OBJECT,
+    ARRAY,
+    OBJECT.merged_with(ARRAY),
+    OBJECT.merged_with(seen("long")),
+    ARRAY.merged_with(seen("string", "null")),
+    Seen(fields=()),
+    Seen(element=Seen()),
+]
+
+
+@pytest.mark.parametrize("found", MIXES)
+def test_objects_and_arrays_and_mixes_with_them_are_one_type_where_they_are_not_looked_into(found: Seen) -> None:
+    assert column_type(found, "variant") == VARIANT
+    assert column_type(found, "json") == STRING
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (OBJECT, struct(a=LONG)),
+        (OBJECT.merged_with(seen("null")), struct(a=LONG)),
+        (OBJECT.merged_with(Seen(fields=(("a", seen("double")), ("b", ARRAY)))), struct(a=DOUBLE, b=listed(LONG))),
+        (Seen(fields=(("o", OBJECT), ("n", seen("null")))), struct(n=STRING, o=struct(a=LONG))),
+        (ARRAY, listed(LONG)),
+        (Seen(element=seen("long", "null")), listed(LONG)),
+        (Seen(element=OBJECT.merged_with(seen("null"))), listed(struct(a=LONG))),
+        (Seen(element=ARRAY), listed(listed(LONG))),
+        # Nothing was ever in it: texts, which take whatever comes.
+        (Seen(element=Seen()), listed(STRING)),
+        (Seen(fields=()), STRING),
+        (Seen(fields=(("e", Seen(fields=())),)), struct(e=STRING)),
+        # A mix is JSON text, as deep as it is.
+        (OBJECT.merged_with(ARRAY), STRING),
+        (OBJECT.merged_with(seen("long")), STRING),
+        (ARRAY.merged_with(seen("boolean")), STRING),
+        (Seen(element=OBJECT.merged_with(seen("long"))), listed(STRING)),
+        (Seen(fields=(("m", OBJECT.merged_with(ARRAY)), ("a", seen("long")))), struct(a=LONG, m=STRING)),
+        # Fields that differ only by case are one, and all that was seen of them is its.
+        (Seen(fields=(("Total", seen("long")), ("total", seen("double")))), struct(Total=DOUBLE)),
+        (Seen(fields=(("a", OBJECT), ("A", seen("string")))), struct(A=STRING)),
+        # Keys that can name no field.
+        (Seen(fields=(("", seen("long")),)), STRING),
+        (Seen(fields=(("a", seen("long")), ("x" * 256, seen("long")))), STRING),
+        (Seen(fields=(("a\nb", seen("long")),)), STRING),
+        (Seen(fields=(("\ud800", seen("long")),)), STRING),
+        (Seen(fields=(("x.y", seen("long")), ("*", seen("long")))), struct(**{"*": LONG, "x.y": LONG})),
+    ],
+)
+def test_structs_are_the_union_of_their_fields(found: Seen, expected: IcebergType) -> None:
+    assert column_type(found, "struct") == expected
 
 
 def test_keys_that_differ_only_by_case_are_one_column_spelled_as_the_first() -> None:
-    drift = {"total": frozenset({"long"}), "Total": frozenset({"double"}), "TOTAL": frozenset({"null"})}
+    drift = {"total": seen("long"), "Total": seen("double"), "TOTAL": seen("null")}
 
     for order in itertools.permutations(drift.items()):
-        assert columns_for(dict(order)) == {"TOTAL": Primitive("double")}
+        assert columns_for(dict(order), "variant") == {"TOTAL": DOUBLE}
+
+
+def test_keys_with_one_normalised_name_are_one_column() -> None:
+    drift = {"total": seen("long"), '"TOTAL"': seen("double"), '"total"': seen("string"), "a\\ b": seen("boolean")}
+
+    assert columns_for(drift, "variant", normalized) == {"A B": BOOLEAN, "TOTAL": STRING}
