@@ -264,9 +264,10 @@ class Ingestion:
             staged_at=self._tasks.began,
             max_age=self._settings.stage_max_age_ms / 1000,
         )
+        given_up = self._tasks.given_up(opened)
         done = commit(table, files, tokens, expected)
         opened.tokens = done.tokens
-        self._opener.sweeper.gave_up(table, self._tasks.committed(table.name))
+        self._opener.sweeper.gave_up(table, given_up)
         self.notices.committed(table.name, staged)
         table.expire(self._settings.snapshots_min_age_ms)
         return done

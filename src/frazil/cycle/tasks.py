@@ -11,6 +11,7 @@ from frazil.cycle.opening import OpenTable
 from frazil.model import Range, Shape, TableName, Task
 from frazil.sources.base import Source
 from frazil.tables import rejects
+from frazil.tables.orphans import last_commit
 from frazil.tables.stages import Stage
 
 
@@ -26,7 +27,7 @@ class Tasks:
         """The stages of this cycle."""
 
         self._begun: dict[TableName, list[Stage]] = {}
-        """The stages since the last commit of each table, this cycle's included."""
+        """The stages from the present tokens of each table, this cycle's included."""
 
         self._numbers = itertools.count(1)
         self.began = time.time()
@@ -42,14 +43,17 @@ class Tasks:
         """The stage of a table in this cycle."""
         name = opened.table.name
         if name not in self._stages:
-            self._stages[name] = Stage.begin(self._settings.key, opened.tokens.commit)
-            self._begun.setdefault(name, []).append(self._stages[name])
+            stage = Stage.begin(self._settings.key, opened.tokens.commit)
+            self._stages[name] = stage
+            self._begun[name] = [*(each for each in self._begun.get(name, []) if each.base == stage.base), stage]
         return self._stages[name]
 
-    def committed(self, name: TableName) -> list[str]:
-        """The stage of a table is committed; returns earlier ones, from the same tokens, that now never will be."""
-        stage = self._stages[name]
-        return [each.id for each in self._begun.pop(name) if each.base == stage.base and each != stage]
+    def given_up(self, opened: OpenTable) -> list[str]:
+        """Earlier stages from the present tokens: once this cycle's is committed, those can never be."""
+        *earlier, _ = self._begun[opened.table.name]
+        if not earlier or not last_commit(opened.table.state(), opened.tokens, self._settings.key):
+            return []
+        return [each.id for each in earlier]
 
     def reshape(self, name: TableName) -> None:
         """The shape of a table has changed within the cycle."""

@@ -7,6 +7,9 @@ prove it, because a commit has to find the tokens it was planned from (`frazil.t
 - An opening replaces the connector's last commit. Whatever was staged from that commit has come to nothing.
 - A commit of this process replaces the one it was planned from. So have earlier stages from there, which it gave up.
 
+Only a rollback to that very commit could let a stale writer commit after all, within `frazil.stage.max.age`; then a
+snapshot refers to its files, which is looked at as well. Where a rollback came first, nothing is certain.
+
 Either is seen once, at that moment, but files are removed a day later. A note under `_frazil/` keeps it until then; if
 the process dies before the note is written, the files stay.
 """
