@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.pipes.naming import folded
 from frazil.sql import ident, is_writable_name
 
 _PLAIN: Final = {
@@ -37,7 +38,10 @@ def unsupported(kind: IcebergType) -> str | None:
         case ListType(element=element):
             return "list of variant" if element == VARIANT else unsupported(element)
         case StructType(fields=fields):
-            return next((found for field in fields if (found := _unsupported_field(field))), None)
+            if len({folded(field.name) for field in fields}) < len(fields):
+                return "struct with fields that differ only by case"
+            found = next((found for field in fields if (found := _unsupported_field(field))), None)
+            return found if fields else "struct without fields"
         case MapType(key=key, value=value):
             if not isinstance(key, Primitive) or key == VARIANT:
                 return "map whose keys are no scalars"
