@@ -47,8 +47,7 @@ def _channels(catalog: Catalog, registry: Registry) -> Iterator[ChannelStatus]:
         for name in catalog.tables(namespace):
             table = Table(catalog.jvm, name, catalog.load(name))
             state = table.state()
-            for key in sorted(each for each in state.properties() if each.startswith(PREFIX)):
-                connector = key.removeprefix(PREFIX)
+            for connector in sorted(state.properties_under(PREFIX)):
                 try:
                     tokens = read(state, str(name), connector)
                 except FrazilError as error:

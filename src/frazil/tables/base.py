@@ -24,8 +24,10 @@ class Swap(Protocol):
     def base(self) -> TableState:
         """The version it replaces."""
 
-    def build(self, files: Sequence[StagedFile], key: str, text: str) -> None:
+    def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version: with `files` appended, and `text` under `key` in the summary and as a property.
+
+        `notes` are for the summary alone.
 
         Raises:
             CatalogUnavailable: something could not be written; nothing happened.

@@ -7,7 +7,7 @@ rule: how a version is replaced is `frazil.tables.swap`'s for Iceberg.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -38,7 +38,13 @@ class Committed:
     attempts: int
 
 
-def commit(table: Target, files: Sequence[StagedFile], tokens: Tokens, expected: Expectation) -> Committed:
+def commit(
+    table: Target,
+    files: Sequence[StagedFile],
+    tokens: Tokens,
+    expected: Expectation,
+    notes: Mapping[str, str] | None = None,
+) -> Committed:
     """Append `files` and replace the tokens, in one swap.
 
     Args:
@@ -46,6 +52,7 @@ def commit(table: Target, files: Sequence[StagedFile], tokens: Tokens, expected:
         files: staged for `expected.shapes`; none for a commit that only moves tokens.
         tokens: what the table says afterwards; `snapshot_seq` is filled in here.
         expected: what must hold of the version that is replaced.
+        notes: what else the snapshot's summary says.
 
     Raises:
         Fenced, TokensMoved, ShapeMoved, TableReplaced, StageTooOld: as `frazil.tables.checks` says.
@@ -57,7 +64,7 @@ def commit(table: Target, files: Sequence[StagedFile], tokens: Tokens, expected:
         check(swap.base, str(table.name), expected)
         require_fresh(str(table.name), expected, time.time())
         numbered = replace(tokens, snapshot_seq=swap.base.next_sequence_number)
-        swap.build(files, key_of(expected.connector), encode(numbered))
+        swap.build(files, key_of(expected.connector), encode(numbered), notes or {})
         faults.reach("before_swap")
         try:
             made = swap.swap()

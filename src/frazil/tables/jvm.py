@@ -97,9 +97,9 @@ class JvmState:
         value = self._java.properties().get(key)
         return None if value is None else str(value)
 
-    def properties(self) -> Mapping[str, str]:
-        """All table properties."""
-        return dict(self._java.properties())
+    def properties_under(self, prefix: str) -> Mapping[str, str]:
+        found = dict(self._java.properties())
+        return {str(key).removeprefix(prefix): str(found[key]) for key in found if str(key).startswith(prefix)}
 
 
 def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:

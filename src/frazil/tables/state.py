@@ -75,6 +75,9 @@ class TableState(Protocol):
     def property(self, key: str) -> str | None:
         """One table property."""
 
+    def properties_under(self, prefix: str) -> Mapping[str, str]:
+        """The table properties whose keys begin with `prefix`, without it."""
+
 
 def ancestors(state: TableState) -> Iterator[SnapshotState]:
     """The current snapshot and those it was built on, newest first, as far as they have not expired."""
@@ -130,3 +133,7 @@ class MemoryState:
     def property(self, key: str) -> str | None:
         """One table property."""
         return self.properties.get(key)
+
+    def properties_under(self, prefix: str) -> Mapping[str, str]:
+        """The table properties whose keys begin with `prefix`, without it."""
+        return {key.removeprefix(prefix): value for key, value in self.properties.items() if key.startswith(prefix)}

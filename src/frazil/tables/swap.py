@@ -6,7 +6,7 @@ its underlying operations, which replace the very version the transaction began 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from frazil.errors import CatalogUnavailable
@@ -26,12 +26,14 @@ class JvmSwap:
         self._jvm = jvm
         self.base = JvmState(transaction.startMetadata(), jvm)
 
-    def build(self, files: Sequence[StagedFile], key: str, text: str) -> None:
+    def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version in the transaction."""
         try:
             append = self._transaction.newAppend()
             for file in files:
                 append = append.appendFile(data_file(self._jvm, self._table, file, self.base.spec_id))
+            for name, note in notes.items():
+                append = append.set(name, note)
             append.set(key, text).commit()
             self._transaction.updateProperties().set(key, text).commit()
         except JAVA_ERRORS as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import time
 from typing import Literal
@@ -30,6 +30,7 @@ _EXPIRY_EVERY = 60.0
 class _Flying:
     """A swap whose request is still on its way."""
 
+    name: TableName
     table: MemoryTable
     base: MemoryState
     next: MemoryState
@@ -89,11 +90,10 @@ class MemoryCatalog:
     def land(self) -> bool:
         """Let the first of the late swaps arrive; whether it happened, which it does where nobody swapped since."""
         swap = self.flying.pop(0)
-        try:
-            swap.table.replace(swap.base, swap.next)
-        except RaceLost:
+        if self.tables.get(swap.name) is not swap.table or swap.table.state is not swap.base:
             return False
-        return swap.table in self.tables.values()
+        swap.table.replace(swap.base, swap.next)
+        return True
 
 
 class MemoryTarget:
@@ -182,6 +182,11 @@ class MemoryTarget:
         self._catalog.on_request("read_file")
         return self._catalog.files.small[path]
 
+    def referred_to(self, names: Collection[str], deadline: float) -> set[str]:  # noqa: ARG002 (it takes no time)
+        """Those of the data files of these names that any snapshot of the version read last refers to."""
+        snapshots = [each for each in self._state.snapshots.values() if isinstance(each, TableSnapshot)]
+        return {path.rpartition("/")[2] for each in snapshots for path in each.files} & set(names)
+
 
 class MemorySwap:
     """See `frazil.tables.base.Swap`."""
@@ -193,19 +198,19 @@ class MemorySwap:
         self._table = table
         self._next = base
 
-    def build(self, files: Sequence[StagedFile], key: str, text: str) -> None:
+    def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version."""
         self._catalog.on_request("build")
         held = () if self.base.current_id is None else self._table.history[self.base.current_id].files
         paths = (*held, *(file.path for file in files))
-        made = with_snapshot(self.base, paths, {"operation": "append", key: text}, self._catalog.clock())
+        made = with_snapshot(self.base, paths, {"operation": "append", **notes, key: text}, self._catalog.clock())
         self._next = replace(made, properties={**self.base.properties, key: text})
 
     def swap(self) -> TableSnapshot:
         """Replace exactly the base by the next version, or do nothing; or whatever a test asked for."""
         outcome = self._catalog.outcomes.popleft() if self._catalog.outcomes else "told"
         if outcome == "late":
-            self._catalog.flying.append(_Flying(self._table, self.base, self._next))
+            self._catalog.flying.append(_Flying(self._name, self._table, self.base, self._next))
         if outcome in ("late", "never"):
             raise OutcomeUnknown("the catalog did not answer")
         if self._catalog.tables.get(self._name) is None:

@@ -142,6 +142,11 @@ class MemoryTable:
             if each.timestamp < timestamp and number != self.state.current_id
         ]
 
+    def begin_anew(self, columns: Sequence[Column]) -> None:
+        """What CREATE OR REPLACE does: no current snapshot and new columns, but the same uuid and properties."""
+        state = replace(self.state, current_id=None, schema=tuple(columns), schema_id=len(self.schemas))
+        self.replace(self.state, state)
+
     def set_property(self, key: str, value: str | None) -> None:
         """Set a property; None removes it."""
         left = {name: each for name, each in self.state.properties.items() if name != key}
