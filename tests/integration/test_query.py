@@ -245,6 +245,8 @@ REFUSED = {
     "select id from alike a, alike b": r'a\."id" or b\."id"',
     "select upper() from alike": "UPPER has 0 arguments",
     "select upper(id, id) from alike": "UPPER has 2 arguments",
+    "select 1 from alike a left join alike b": "LEFT JOIN needs ON",
+    "select 1 from alike a join lateral flatten(a.variant) f on f.index = 0 full join alike b on true": "query of its own",
     "select id::geography from alike": "GEOGRAPHY",
     "select id::time from alike": "TIME is no type",
     "select id::number(39) from alike": "38 digits",

@@ -14,7 +14,7 @@ from frazil.cli.query.expressions import Expressions
 from frazil.cli.query.nested import path_steps
 from frazil.cli.query.paths import Step, walk
 from frazil.cli.query.scope import Field, Source
-from frazil.cli.query.spark import call, cast, column, is_null, name, not_null, number, text, typed, when
+from frazil.cli.query.spark import call, cast, column, is_null, not_null, number, text, typed, when
 from frazil.cli.query.values import VARIANT, document
 from frazil.errors import InvalidQuery
 
@@ -128,6 +128,3 @@ def _text(given: dict[str, exp.Expr], parameter: str, default: str) -> str:
     if isinstance(value, exp.Literal) and value.is_string:
         return value.name
     raise InvalidQuery(f"FLATTEN: {parameter.lower()} is a text in quotes, not {shown(value)}")
-
-
-__all__ = ["Flattened", "flattened", "name"]

@@ -60,9 +60,9 @@ def _is(x: Translator, node: exp.Expr) -> exp.Expr:
 
 def _between(x: Translator, node: exp.Expr) -> exp.Expr:
     value, low, high = (x(node.args[part]) for part in ("this", "low", "high"))
-    at_least = exp.GTE(**dict(zip(("this", "expression"), map(grouped, pair(x.types, value, low)), strict=True)))
-    below = pair(x.types, value.copy(), high)
-    at_most = exp.LTE(**dict(zip(("this", "expression"), map(grouped, below), strict=True)))
+    (above, bottom), (below, top) = pair(x.types, value, low), pair(x.types, value.copy(), high)
+    at_least = exp.GTE(this=grouped(above), expression=grouped(bottom))
+    at_most = exp.LTE(this=grouped(below), expression=grouped(top))
     return typed(exp.And(this=at_least, expression=at_most), _BOOLEAN)
 
 

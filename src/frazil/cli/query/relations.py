@@ -65,6 +65,10 @@ class Relations:
         self._scope.sources.append(source)
         on = node.args.get("on")
         conditions = [*merged, *([grouped(self._x.condition(on))] if on else [])]
+        if not conditions and side:
+            raise InvalidQuery(f"{shown(node)}: a {side} JOIN needs ON or USING")
+        if self.conditions and side in ("RIGHT", "FULL"):
+            raise InvalidQuery(f"{shown(node)}: after LATERAL … ON, put the {side} JOIN into a query of its own")
         if not conditions:
             return exp.Join(this=relation, kind="CROSS")
         return exp.Join(this=relation, side=side or None, on=exp.and_(*conditions, copy=False))

@@ -10,7 +10,7 @@ from pyspark.sql import types as t
 from sqlglot import exp
 
 from frazil.cli.query.dialect import shown
-from frazil.cli.query.spark import KIND, cast, rendered, spelled
+from frazil.cli.query.spark import KIND, cast, rendered
 from frazil.errors import InvalidQuery
 from frazil.tables.jvm import JAVA_ERRORS, java_message
 
@@ -123,17 +123,3 @@ def _null_of_its_type(node: exp.Expr) -> exp.Expr:
     if KIND in node.meta and not isinstance(node, exp.Literal | exp.Null | exp.Boolean):
         return cast(exp.null(), node.meta[KIND])
     return node
-
-
-__all__ = [
-    "INTEGERS",
-    "NESTED",
-    "NUMBER",
-    "NUMBERS",
-    "TIMES",
-    "Types",
-    "parameters",
-    "refusal",
-    "spark_type",
-    "spelled",
-]
