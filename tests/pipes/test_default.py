@@ -1,14 +1,13 @@
 from __future__ import annotations
 
+import duckdb
 import pytest
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
-from frazil.pipes.default import DefaultPipe, is_metadata_name
+from frazil.model import Column, IcebergType, Primitive
+from frazil.pipes.default import TIME_FORM, DefaultPipe, Reading, is_checked, is_metadata_name
 from frazil.pipes.naming import default_pipe
-from frazil.pipes.types import check_text_form, field_ids, sql_type, unsupported
 
 LONG = Primitive("long")
-VARIANT = Primitive("variant")
 
 
 def pipe(*names: str) -> DefaultPipe:
@@ -37,65 +36,81 @@ def test_the_default_pipe_is_named_after_its_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"),
+    ("spellings", "documents", "strict"),
     [
-        (LONG, None),
-        (VARIANT, None),
-        (Primitive("decimal", 38, 2), None),
-        (ListType(1, StructType((Column(2, "a", LONG),)), element_required=False), None),
-        (Primitive("time"), "time"),
-        (Primitive("uuid"), "uuid"),
-        (Primitive("binary"), "binary"),
-        (Primitive("fixed[16]"), "fixed[16]"),
-        (Primitive("timestamp_ns"), "timestamp_ns"),
-        (MapType(1, LONG, 2, LONG, value_required=False), "map"),
-        (ListType(1, VARIANT, element_required=False), "list of variant"),
-        (StructType((Column(1, "v", VARIANT),)), "struct with a variant"),
-        (StructType((Column(1, "", LONG),)), "struct with a field without a name"),
-        (ListType(1, StructType((Column(2, "t", Primitive("time")),)), element_required=False), "time"),
+        ({}, set(), True),
+        ({"a": ["a"], "b": ["B"]}, set(), True),
+        ({"a": ["a", "A"]}, set(), False),
+        ({"a": ["a"]}, {"a"}, False),
     ],
 )
-def test_types_records_cannot_be_projected_to_are_named(kind: IcebergType, reason: str | None) -> None:
-    assert unsupported(kind) == reason
+def test_records_are_read_strictly_while_one_reading_gives_every_column(
+    spellings: dict[str, list[str]], documents: set[str], strict: bool
+) -> None:
+    assert Reading(spellings, documents).may_be_strict is strict
 
 
-def test_types_are_written_as_duckdb_spells_them() -> None:
-    kind = StructType((Column(3, 'a"b', ListType(4, Primitive("decimal", 9, 2), element_required=False)),))
+FORMS = {
+    "time": (
+        ["12:30:00", "12:30:00.5", "23:59:59.999999"],
+        ["12:30", "12:30:00.", "12:30:00.1234567", "12:30:00Z", "12:30:00+01:00"],
+    ),
+    "timestamp": (
+        ["2024-01-01T12:30:00", "2024-01-01T12:30:00.5", "9999-12-31T23:59:59.999999"],
+        ["2024-01-01", "2024-01-01T12:30", "2024-01-01 12:30:00", "2024-01-01t12:30:00", "2024-01-01T12:30:00Z"],
+    ),
+    "timestamptz": (
+        [
+            *(
+                "2024-01-01T12:30:00",
+                "2024-01-01T12:30:00Z",
+                "2024-01-01T12:30:00.5+05:30",
+                "2024-01-01T12:30:00-23:59",
+            ),
+            *("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"),
+        ],
+        [
+            *(
+                "2024-01-01T12:30:00z",
+                "2024-01-01T12:30:00+0530",
+                "2024-01-01T12:30:00+05",
+                "2024-01-01T12:30:00+05:30:15",
+            ),
+            # In UTC these may be of the year 0 or 10000, which DuckDB does not mind.
+            *("0001-12-31T23:59:59-01:00", "9999-01-01T00:00:00+01:00"),
+        ],
+    ),
+}
+"""By type, texts the statement reads as they are meant, and texts it must not read."""
 
-    assert sql_type(kind) == 'STRUCT("a""b" DECIMAL(9,2)[])'
-    assert (
-        field_ids([Column(1, "s", kind)]) == '{"s": {__duckdb_field_id: 1, "a""b": {__duckdb_field_id: 3, element: 4}}}'
-    )
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_the_statement_fails_on_times_it_would_not_read_as_they_are_meant_and_tells_which(kind: str) -> None:
+    good, bad = FORMS[kind]
+    projection = DefaultPipe((Column(1, "x", Primitive(kind)),))
+    reading = Reading({"x": ["x"]}, set())
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(
+            "CREATE TABLE chunk AS SELECT unnest($1) AS text, unnest($2) AS row",
+            [good + bad, [*range(len(good + bad))]],
+        )
+        connection.execute("CREATE VIEW source AS SELECT row, json_object('x', text)::VARCHAR AS value FROM chunk")
+
+        misformed = connection.execute(projection.misformed("source", "row", reading)).fetchall()
+        read = projection.select("(FROM source WHERE row < $1)", reading)
+
+        assert sorted(row for (row,) in misformed) == list(range(len(good), len(good + bad)))
+        assert connection.execute(f"SELECT count(x) FROM ({read})", [len(good)]).fetchall() == [(len(good),)]
+        for number in range(len(good), len(good + bad)):
+            one = projection.select(f"(FROM source WHERE row = {number})", reading)
+            with pytest.raises(duckdb.InvalidInputException, match=TIME_FORM):
+                connection.execute(f"SELECT count(x) FROM ({one})").fetchall()
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("date", "2024-02-29"),
-        ("timestamp", "2024-01-01T00:00:00"),
-        ("timestamp", "9999-12-31T23:59:59.999999"),
-        ("timestamptz", "2024-01-01T00:00:00Z"),
-        ("timestamptz", "0001-01-01T00:00:00-23:59"),
-        ("timestamptz", "9999-12-31T23:59:59+00:00"),
-    ],
+    ("kind", "checked"),
+    [(Primitive("timestamptz"), True), (Primitive("time"), True), (Primitive("date"), False), (LONG, False)],
 )
-def test_texts_in_their_form_pass(name: str, text: str) -> None:
-    check_text_form(name, text)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("date", "2023-02-29"),
-        ("date", "2024-02-29\n"),
-        ("date", "٢٠٢٤-01-01"),
-        ("timestamp", "2024-01-01T00:00"),
-        ("timestamptz", "2024-01-01T00:00:00+0100"),
-        ("timestamptz", "2024-01-01T00:00:00z"),
-        ("timestamptz", "0001-01-01T00:00:00+00:01"),
-        ("timestamptz", "9999-12-31T23:59:59-00:01"),
-    ],
-)
-def test_texts_in_no_form_are_refused(name: str, text: str) -> None:
-    with pytest.raises(ValueError, match=r"ISO|range"):
-        check_text_form(name, text)
+def test_times_are_checked_by_the_statement(kind: IcebergType, checked: bool) -> None:
+    assert is_checked(Column(1, "x", kind)) is checked
