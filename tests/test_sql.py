@@ -75,6 +75,18 @@ def test_a_wildcard_path_reaches_every_element_of_a_list(path: list[str]) -> Non
     assert [json.loads(each) for each in found[0][0]] == [{"found": number} for number in range(3)]
 
 
+@given(st.lists(keys, min_size=1, max_size=2), st.lists(keys, min_size=1, max_size=3, unique=True))
+def test_a_wildcard_path_reaches_every_member_of_an_object(path: list[str], members: list[str]) -> None:
+    document: object = {member: {"found": number} for number, member in enumerate(members)}
+    for key in reversed(path):
+        document = {key: document}
+
+    wanted = literal(wildcard_path([*path, Wildcard.MEMBERS]))
+    found = CONNECTION.execute(f"SELECT json_extract($1, {wanted})", [json.dumps(document)]).fetchall()
+
+    assert [json.loads(each) for each in found[0][0]] == [{"found": number} for number in range(len(members))]
+
+
 @given(st.lists(keys.filter(lambda key: key not in ("", "*")), min_size=1, max_size=3))
 def test_a_wildcard_path_reaches_no_other_key(path: list[str]) -> None:
     document: object = {"found": 1}
