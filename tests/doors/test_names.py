@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from tests.doors.texts import NAMES
-from tests.staging.chunks import Table, Worker, column, listed, mapped, struct
+from tests.staging.chunks import TOPIC, Table, Worker, column, listed, mapped, struct
 
-from frazil.model import Column, Primitive, Seen
+from frazil.model import Column, Conversion, Primitive, Seen
 from frazil.pipes.default import DefaultPipe
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
+from frazil.records.metadata import column_type
+from frazil.staging.drift import seen_in
 from frazil.staging.metrics import iceberg_metrics
-from frazil.tables.evolution import columns_for
+from frazil.staging.project import Projector
+from frazil.tables.evolution import columns_for, unambiguous
 
 VALUES = {
     "string": lambda name: name,
@@ -118,6 +121,80 @@ def test_a_key_that_is_a_word_of_duckdbs_never_becomes_a_field(name: str) -> Non
     nested = Seen(fields=((name, Seen(frozenset({"long"}))),))
 
     assert columns_for({"a": nested}, "struct") == {"a": Primitive("string")}
+
+
+def evolving(worker: Worker, shape: Sequence[Column], *, normalizes: bool) -> Table:
+    """A table that takes new columns."""
+    table = Table(worker, shape, evolves=True)
+    pipe = DefaultPipe(table.columns, normalizes)
+    table._projector = Projector(worker.connection, pipe, TOPIC, Conversion(normalizes=normalizes), evolves=True)
+    return table
+
+
+PATHS = ["RECORD_METADATA.topic", "record_metadata.HEADERS.key", "s.f", "S.ı", "s.f.element", "l.element", "m.value.x"]
+"""What a field of a table is to Iceberg, ignoring case."""
+
+
+@pytest.mark.parametrize("normalizes", [False, True])
+def test_a_key_that_is_the_path_of_a_field_never_becomes_a_column(worker: Worker, normalizes: bool) -> None:
+    shape = [
+        column("RECORD_METADATA", column_type()),
+        column("s", struct(f=listed("long"), i="long")),
+        column("l", listed("long")),
+        column("m", mapped("string", struct(x="long"))),
+    ]
+    keys = [f'"{path}"' if normalizes else path for path in PATHS]
+    table = evolving(worker, shape, normalizes=normalizes)
+
+    landed = table.land(*(json.dumps({key: 1}) for key in keys))
+
+    assert not landed.drift
+    assert [(reject.column, "cannot name a column" in reject.reason) for reject in landed.rejects.values()] == [
+        (repr(key), True) for key in keys
+    ]
+
+
+@pytest.mark.parametrize(
+    "key", ['""', '"a\0"', '"__duckdb_field_id"', "ß" * 200, '"RECORD_METADATA"', "record_metadata"]
+)
+def test_a_key_whose_normalised_name_is_none_never_becomes_a_column(worker: Worker, key: str) -> None:
+    table = evolving(worker, [column("A", "long")], normalizes=True)
+
+    landed = table.land('{"a": 1}', json.dumps({key: 2}))
+
+    assert not landed.drift
+    assert landed.rows[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "existing", "texts"),
+    [
+        ({"a": {"b": 1}, "a.b": 1}, {}, {"a"}),
+        ({"a": {"b": 1}, "A.ß": 1, "A.B": 1}, {}, {"a"}),
+        ({"a": {"b": {"c": 1}}, "a.b": {"c": 1}}, {}, {"a", "a.b"}),
+        ({"a": {"b.c": 1, "b": {"c": 1}}}, {}, {"a"}),
+        ({"a": [1], "a.element": 1}, {}, {"a"}),
+        ({"a": [{"b": 1}], "a.b": 1}, {}, set()),
+        ({"a": {"b": 1}}, {"a.b": 1}, {"a"}),
+        ({"a.b": {"c": 1}}, {"a": {"b.c": 1}}, {"a.b"}),
+        ({"a": {"b": 1}, "b": {"a": 1}}, {"c": {"a": 1}}, set()),
+    ],
+)
+def test_what_has_a_field_with_the_path_of_another_is_text(
+    seen: dict[str, object], existing: dict[str, object], texts: set[str]
+) -> None:
+    columns = columns_for(drift_of(seen), "struct")
+    there = [Column(0, name, kind) for name, kind in columns_for(drift_of(existing), "struct").items()]
+
+    settled = unambiguous(columns, there)
+
+    assert {name for name, kind in settled.items() if kind == Primitive("string")} == texts
+    assert all(settled[name] == kind for name, kind in columns.items() if name not in texts)
+
+
+def drift_of(record: dict[str, object]) -> dict[str, Seen]:
+    """What a task sees in a record of new keys."""
+    return dict(seen_in(json.dumps(record), lambda _: False, deep=True))
 
 
 @pytest.mark.parametrize("name", [*RESERVED, "\0", "a\ud800"])

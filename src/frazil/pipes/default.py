@@ -11,10 +11,10 @@ import orjson
 from frazil.model import Column, Primitive
 from frazil.pipes import record_metadata
 from frazil.pipes.naming import folded, normalized
-from frazil.pipes.types import cast, file_name, json_structure, sql_type
+from frazil.pipes.types import cast, file_name, json_structure, paths_within, sql_type
 from frazil.records import metadata
 from frazil.records.convert import VALUE
-from frazil.sql import ident, literal
+from frazil.sql import ident, is_usable_name, literal
 
 TIME_FORM: Final = "a time is in another form than this statement reads"
 """What DuckDB says when the statement meets a time it would not read as it is meant."""
@@ -60,12 +60,15 @@ class DefaultPipe:
     # Asked for every key of every record that the exact tier looks at: looked up, not searched.
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_folded_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _folded_paths: set[str] = field(init=False, repr=False, compare=False, default_factory=set)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_payload", tuple(column for column in self.columns if not is_metadata(column)))
         for column in self._payload:
             self._by_name[column.name] = column
             self._by_folded_name.setdefault(folded(column.name), column)
+        for column in self.columns:
+            self._folded_paths.update(folded(path) for path in paths_within(column.name, column.type))
 
     def payload(self) -> tuple[Column, ...]:
         """The columns that come from the record's keys: all but RECORD_METADATA."""
@@ -73,9 +76,17 @@ class DefaultPipe:
 
     def column_for(self, key: str) -> Column | None:
         """The column a top-level key goes to: that of the same name, else the one equal ignoring case."""
-        if self.normalizes:
-            key = normalized(key)
-        return self._by_name.get(key) or self._by_folded_name.get(folded(key))
+        name = self.name_for(key)
+        return self._by_name.get(name) or self._by_folded_name.get(folded(name))
+
+    def name_for(self, key: str) -> str:
+        """What a column that is made for a key is called."""
+        return normalized(key) if self.normalizes else key
+
+    def can_name_column(self, key: str) -> bool:
+        """Whether a column can be made for a key that has none."""
+        name = self.name_for(key)
+        return is_usable_name(name) and folded(name) not in self._folded_paths
 
     def select(
         self, source: str, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False

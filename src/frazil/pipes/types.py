@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
@@ -126,6 +126,22 @@ def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
             return f"CASE WHEN {expression} IS NOT NULL THEN struct_pack({packed}) END"
         case _:
             return f"unhex({expression})"
+
+
+def paths_within(path: str, kind: IcebergType) -> Iterator[str]:
+    """The dotted paths of what is within a column or field of that path, by which Iceberg knows fields."""
+    match kind:
+        case Primitive():
+            return
+        case ListType(element=element):
+            inner = [("element", element)]
+        case MapType(key=key, value=value):
+            inner = [("key", key), ("value", value)]
+        case StructType(fields=fields):
+            inner = [(field.name, field.type) for field in fields]
+    for name, found in inner:
+        yield f"{path}.{name}"
+        yield from paths_within(f"{path}.{name}", found)
 
 
 def file_name(column: Column) -> str:

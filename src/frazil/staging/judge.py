@@ -13,7 +13,6 @@ from typing import Any
 from frazil.model import Column, Conversion
 from frazil.pipes.default import DefaultPipe
 from frazil.records.rejects import Unfit
-from frazil.sql import is_usable_name
 from frazil.staging.exact_json import TOO_DEEP, Misfit, Object, Twice, kind_of, parse, short, string, unique
 from frazil.staging.fit import Fit
 
@@ -112,9 +111,10 @@ class Judge:
         for key, value in parsed:
             if self._pipe.column_for(key) is not None:
                 known.append((key, value))
-            elif self._keeps_unknown and not is_usable_name(key):
+            elif self._keeps_unknown and not self._pipe.can_name_column(key):
                 raise _ColumnMisfit(
-                    short(key), "the key cannot name a column (empty, too long, reserved or with control characters)"
+                    short(key),
+                    "the key cannot name a column (empty, too long, reserved, a field's path, control characters)",
                 )
             else:
                 self._fit.dropped[key] = 1

@@ -22,7 +22,7 @@ from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
 from frazil.pipes.types import has
 from frazil.records.convert import VALUE
 from frazil.records.rejects import Rejects, Unfit, rejects_of
-from frazil.sql import is_usable_name, literal, pointer
+from frazil.sql import literal, pointer
 from frazil.staging.drift import members, seen_in
 from frazil.staging.duplicates import rows_with_duplicates
 from frazil.staging.judge import Judge
@@ -110,7 +110,9 @@ class Projector:
 
     def _is_settled(self, key: str) -> bool:
         """Whether a key will never become a column, having one or being no name for one."""
-        return self._pipe.column_for(key) is not None or is_metadata_name(key) or not is_usable_name(key)
+        if self._pipe.column_for(key) is not None or not self._pipe.can_name_column(key):
+            return True
+        return is_metadata_name(self._pipe.name_for(key))
 
     def _send_to_judge(
         self, rows: _Rows, suspicious: Iterable[int], result: Projected, *, screened: bool = True

@@ -19,7 +19,6 @@ from msgspec import UNSET, Raw
 
 from frazil.model import Column, Conversion, Primitive
 from frazil.pipes.default import DefaultPipe, Reading
-from frazil.sql import is_usable_name
 from frazil.staging.decoder import (
     REFUSED,
     Dialect,
@@ -169,7 +168,7 @@ class Screen:
         return bool(learned)
 
     def _may_learn(self, key: str) -> bool:
-        return is_field_name(key) and (is_usable_name(key) or not self._keeps_unknown)
+        return is_field_name(key) and (self._pipe.can_name_column(key) or not self._keeps_unknown)
 
     def _compile(self) -> None:
         fields: list[Any] = []

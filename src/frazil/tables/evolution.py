@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Final, Literal
 
 from frazil.model import NOTHING_SEEN, Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
 from frazil.pipes.naming import folded
+from frazil.pipes.types import paths_within
 from frazil.sql import is_usable_name
 
 NestedType = Literal["variant", "json", "struct"]
@@ -38,6 +41,17 @@ def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = s
     """
     named = merged({name(key): seen} for key, seen in drift.items())
     return {column: column_type(seen, nested) for column, seen in _ignoring_case(named).items()}
+
+
+def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) -> dict[str, IcebergType]:
+    """The columns to add to the `existing` ones, those of which a field would have the path of another as JSON text.
+
+    Iceberg knows fields by dotted paths: a field `b` of a column `a` and a column `a.b` are one to it.
+    """
+    together = {**{column.name: column.type for column in existing}, **columns}
+    paths = {name: [folded(path) for path in paths_within(name, kind)] for name, kind in together.items()}
+    taken = Counter(chain(map(folded, together), *paths.values()))
+    return {name: _STRING if any(taken[path] > 1 for path in paths[name]) else kind for name, kind in columns.items()}
 
 
 def column_type(seen: Seen, nested: NestedType) -> IcebergType:

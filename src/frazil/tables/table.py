@@ -16,6 +16,7 @@ from frazil.pipes.default import is_metadata
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
+from frazil.tables.evolution import unambiguous
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
 from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
@@ -121,19 +122,19 @@ class Table:
 
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
-        added = [Column(0, name, kind) for name, kind in columns.items()]
-        types = self._jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
         while True:
             self.refresh()
-            existing = {folded(column.name) for column in self.state().columns()}
-            missing = [name for name in columns if folded(name) not in existing]
+            existing = self.state().columns()
+            known = {folded(column.name) for column in existing}
+            missing = {name: kind for name, kind in columns.items() if folded(name) not in known}
             if not missing:
                 return
+            added = [Column(0, name, kind) for name, kind in unambiguous(missing, existing).items()]
+            types = self._jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
             update = self.java.updateSchema()
             for field in types.columns():
-                if field.name() in missing:
-                    # With a parent of None the name is taken as it is, dots included.
-                    update = update.addColumn(None, field.name(), field.type())
+                # With a parent of None the name is taken as it is, dots included.
+                update = update.addColumn(None, field.name(), field.type())
             try:
                 update.commit()
             except JAVA_ERRORS as error:
