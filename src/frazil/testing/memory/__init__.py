@@ -4,9 +4,7 @@ Rules are the real ones; only the outside is made up. A connector on one topic:
 
     cluster, catalog = MemoryCluster(), MemoryCatalog()
     cluster.create_topic("orders").logs[0].append(MemoryRecord({"id": 1}))
-    ingestion = Ingestion(settings, catalog, MemorySource(cluster, "group", ["orders"]),
-                          MemoryStaging(cluster, catalog.files), None)
-    ingestion.cycle()
+    ingestion(settings, cluster, catalog).cycle()
     catalog.tables[TableName(("public",), "ORDERS")].rows()
 
 What others do to the topics and tables meanwhile are methods of `MemoryCluster` and `MemoryTable`; what goes wrong is
@@ -16,6 +14,7 @@ in `MemoryCatalog.outcomes` and the `on_request` of both.
 from __future__ import annotations
 
 from frazil.testing.memory.catalog import MemoryCatalog, MemoryTarget, Outcome
+from frazil.testing.memory.connector import ingestion
 from frazil.testing.memory.source import MemoryCluster, MemoryLog, MemoryRecord, MemorySource, MemoryTopic
 from frazil.testing.memory.staging import MemoryStaging
 from frazil.testing.memory.table import MemoryFile, MemoryRow, MemoryTable, TableSnapshot
@@ -34,4 +33,5 @@ __all__ = [
     "MemoryTopic",
     "Outcome",
     "TableSnapshot",
+    "ingestion",
 ]
