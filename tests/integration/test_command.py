@@ -92,10 +92,10 @@ def test_sql_prints_rows_as_json_objects_csv_and_a_table(landed: Path):
     missing = frazil("sql", "--home", landed, "select * from bread")
 
     assert json.loads(as_json.stdout) == [
-        {"id": 0, "tags": ["a", 0], "place": 0},
-        {"id": 1, "tags": ["a", 1], "place": 1},
+        {"ID": 0, "TAGS": ["a", 0], "PLACE": 0},
+        {"ID": 1, "TAGS": ["a", 1], "PLACE": 1},
     ]
-    assert list(csv.reader(io.StringIO(as_csv.stdout))) == [["id", "place"], ["0", "0"], ["1", "1"]]
+    assert list(csv.reader(io.StringIO(as_csv.stdout))) == [["ID", "PLACE"], ["0", "0"], ["1", "1"]]
     assert (refused.returncode, missing.returncode) == (1, 1)
     assert "DELETE" in refused.stderr
     assert "FRUIT" in missing.stderr
@@ -164,6 +164,6 @@ def test_a_running_connector_can_be_watched_and_exits_0_within_ten_seconds_of_si
     running.process.send_signal(signal.SIGTERM)
 
     assert running.ended(10) == 0
-    assert json.loads(counted.stdout) == [{"total": 3}]
+    assert json.loads(counted.stdout) == [{"TOTAL": 3}]
     (channel,) = json.loads(watched.stdout)
     assert (channel["state"], channel["offset_token"], channel["lag_records"]) == ("RUNNING", "1", 0)
