@@ -25,7 +25,7 @@ from frazil.dev.jars import kafka_jars, pyspark_jars
 from frazil.dev.java import require_java
 from frazil.dev.ports import LOOPBACK, answers, free_port, is_free
 from frazil.dev.secured import Secured
-from frazil.dev.settings import LOGGING, as_properties, server_properties
+from frazil.dev.settings import LOGGING, as_properties, behind, server_properties
 
 READY_WITHIN = 60.0
 """Seconds a broker may take to answer; three is usual."""
@@ -46,6 +46,7 @@ class KafkaBroker:
         properties: Broker settings that win over those in `frazil.dev.settings`.
         progress: Called with a line of text when something takes long.
         secured: A second listener, with SASL and TLS; none by default.
+        proxied: A further plain listener tells its clients to come to this `host:port`, where a proxy stands before it.
     """
 
     def __init__(
@@ -55,12 +56,15 @@ class KafkaBroker:
         properties: Mapping[str, str] | None = None,
         progress: Callable[[str], None] = lambda _: None,
         secured: Secured | None = None,
+        proxied: str | None = None,
     ) -> None:
         self.directory = directory.absolute()
         self.port = port or free_port()
         self.secured_port = free_port(self.port)
+        self.proxied_port = free_port(self.port, self.secured_port)
         self.properties = dict(properties or {})
         self.secured = secured
+        self.proxied = proxied
         self._progress = progress
         self._process: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
@@ -74,6 +78,11 @@ class KafkaBroker:
     def secured_servers(self) -> str:
         """The same for a client that speaks SASL over TLS."""
         return f"{LOOPBACK}:{self.secured_port}"
+
+    @property
+    def proxied_servers(self) -> str:
+        """Where the proxy finds the listener that is behind it."""
+        return f"{LOOPBACK}:{self.proxied_port}"
 
     @property
     def log(self) -> Path:
@@ -154,10 +163,12 @@ class KafkaBroker:
         return self.directory / "data"
 
     def _write_settings(self) -> None:
-        settings = server_properties(self.port, free_port(self.port, self.secured_port), self._data)
+        settings = server_properties(self.port, free_port(self.port, self.secured_port, self.proxied_port), self._data)
         if self.secured:
             settings |= self.secured.properties(self.secured_port, settings)
             self._settings.touch(mode=0o600)  # it holds the users' passwords
+        if self.proxied:
+            settings |= behind(self.proxied, self.proxied_servers, settings)
         self._settings.write_text(as_properties({**settings, **self.properties}))
         (self.directory / "log4j2.properties").write_text(LOGGING)
 

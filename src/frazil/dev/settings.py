@@ -41,6 +41,16 @@ def server_properties(port: int, controller_port: int, data: Path) -> dict[str, 
     }
 
 
+def behind(proxy: str, address: str, others: Mapping[str, str]) -> dict[str, str]:
+    """Broker settings that add to `others` a listener at `address`, whose clients come through `proxy`."""
+    protocols = "listener.security.protocol.map"
+    return {
+        "listeners": f"{others['listeners']},PROXIED://{address}",
+        "advertised.listeners": f"{others['advertised.listeners']},PROXIED://{proxy}",
+        protocols: f"{others.get(protocols, 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT')},PROXIED:PLAINTEXT",
+    }
+
+
 def as_properties(settings: Mapping[str, str]) -> str:
     """Write `settings` so that `java.util.Properties` reads them back unchanged."""
     return "".join(f"{join_key_value(key, value)}\n" for key, value in settings.items())
