@@ -19,7 +19,10 @@ conversions = st.builds(
     time_zone=st.sampled_from(["UTC", "America/New_York"]),
 )
 
-names = st.sampled_from(["a", "b", "Total", "é", 'q"', "x.y", "*", "z/~"])
+names = st.sampled_from(["a", "b", "Total", "é", 'q"', "x.y", "*", "z/~"]) | st.sampled_from(
+    # What frazil itself calls things.
+    ["value", "row", "chunk", "parsed 0", "column_0_0", "field_0", "unknown_0", "default", "element", "key", "k", "$"]
+)
 scalars = st.sampled_from(
     [
         *("boolean", "int", "long", "float", "double", "string", "uuid", "binary"),

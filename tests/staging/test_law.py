@@ -15,6 +15,7 @@ from collections import Counter
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import Unfit
@@ -77,13 +78,19 @@ def test_the_fast_tier_accepts_only_what_the_exact_tier_accepts_with_the_same_ro
     assert exact.rejects == {}
 
 
-@given(chunks)
+@given(chunks, st.integers(0, 6))
 @settings(LAW, max_examples=80 * TIMES)
-def test_records_fare_together_as_each_alone(worker: Worker, chunk: Chunk) -> None:
+def test_records_fare_together_as_each_alone(worker: Worker, chunk: Chunk, first: int) -> None:
+    """In one chunk, in two of the same task, and each by itself."""
     together = Table(worker, chunk.shape, chunk.conversion).land(*chunk.texts)
+    task = Table(worker, chunk.shape, chunk.conversion)
+    parts = [task.land(*texts) for texts in (chunk.texts[:first], chunk.texts[first:])]
 
     alone = [Table(worker, chunk.shape, chunk.conversion).land(text) for text in chunk.texts]
 
-    assert comparable(together.rows) == comparable([row for each in alone for row in each.rows])
+    rows = comparable([row for each in alone for row in each.rows])
+    unknown = sum((Counter(each.unknown) for each in alone), Counter())
     assert together.reasons == {number: reason for number, each in enumerate(alone) for reason in each.reasons.values()}
-    assert together.unknown == sum((Counter(each.unknown) for each in alone), Counter())
+    assert (comparable(together.rows), together.unknown) == (rows, unknown)
+    assert comparable([row for each in parts for row in each.rows]) == rows
+    assert sum((Counter(each.unknown) for each in parts), Counter()) == unknown

@@ -9,16 +9,29 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.conversions import from_bytes, to_bytes
-from pyiceberg.types import DecimalType, TimeType
+from pyiceberg.types import (
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+)
 
-from frazil.model import Column
+from frazil.model import Column, Primitive
 from frazil.staging.metrics import iceberg_metrics
 
-from .chunks import Table, column, columns, listed, mapped, struct
+from .chunks import Table, Worker, column, columns, listed, mapped, struct
 from .conftest import MakeTable
+from .generated import Chunk, chunks
+from .test_law import LAW, TIMES
 
 
 def metrics_of(table: Table, *values: str) -> dict[str, dict[int, Any]]:
@@ -117,6 +130,62 @@ def test_text_bounds_hold_every_text(texts: list[str]) -> None:
     for high in found["upper-bounds"]["values"]:
         assert all(bytes.fromhex(high) >= text.encode() for text in texts)
         assert len(bytes.fromhex(high).decode()) <= 16
+
+
+@given(chunks)
+@settings(LAW, max_examples=50 * TIMES)
+def test_bounds_hold_every_value_of_every_type(worker: Worker, chunk: Chunk) -> None:
+    landed = Table(worker, chunk.shape, chunk.conversion).land(*chunk.texts)
+    if landed.written is None:
+        return
+    found = iceberg_metrics(chunk.shape, landed.written.statistics)
+    lower, upper, nulls = (
+        dict(zip(found[name]["keys"], found[name]["values"], strict=True))
+        for name in ("lower-bounds", "upper-bounds", "null-value-counts")
+    )
+    columns = zip(*landed.rows, strict=True) if len(chunk.shape) > 1 else [landed.rows]
+    for each, values in zip(chunk.shape, columns, strict=True):
+        if not isinstance(each.type, Primitive):
+            continue
+        held = [as_iceberg(value) for value in values if value is not None and value == value]
+        assert nulls[each.id] == values.count(None)
+        decimal = each.type.name == "decimal"
+        iceberg = DecimalType(each.type.precision, each.type.scale) if decimal else ICEBERG.get(each.type.name)
+        if each.id in lower:
+            assert all(from_bytes(iceberg, bytes.fromhex(lower[each.id])) <= value for value in held)
+        if each.id in upper:
+            assert all(from_bytes(iceberg, bytes.fromhex(upper[each.id])) >= value for value in held)
+        assert (each.id in lower) == bool(iceberg and held)
+
+
+ICEBERG: dict[str, Any] = {
+    "int": IntegerType(),
+    "long": LongType(),
+    "float": FloatType(),
+    "double": DoubleType(),
+    "string": StringType(),
+    "date": DateType(),
+    "time": TimeType(),
+    "timestamp": TimestampType(),
+    "timestamptz": TimestamptzType(),
+}
+
+
+def as_iceberg(value: Any) -> Any:
+    """A value as pyiceberg gives it from a bound."""
+    match value:
+        case dt.datetime():
+            return micros_since_epoch(value)
+        case dt.date():
+            return (value - dt.date(1970, 1, 1)).days
+        case dt.time():
+            return micros_since_epoch(dt.datetime.combine(dt.date(1970, 1, 1), value))
+        case _:
+            return value
+
+
+def micros_since_epoch(moment: dt.datetime) -> int:
+    return (moment.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
 
 
 def test_counts_cover_values_nulls_and_nans(make_table: MakeTable) -> None:
