@@ -156,3 +156,10 @@ def test_any_key_of_the_record_may_stand_beside_a_document(make_table: MakeTable
     landed = table.land(*(json.dumps({"x": {"a": 1}, name: each}) for each in others))
 
     assert (landed.rows, landed.rejects) == (['{"a":1}'] * len(others), {})
+
+
+@pytest.mark.parametrize("name", ["\x7f", "\x7f\x7f", "value", "parsed 0"])
+def test_any_column_of_the_table_may_stand_beside_a_document(make_table: MakeTable, name: str) -> None:
+    landed = make_table(*columns(x="string", **{name: "long"})).land(f'{{"x": [1.50], "{name}": 1}}')
+
+    assert landed.rows == [("[1.50]", 1)]

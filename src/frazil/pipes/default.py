@@ -20,7 +20,7 @@ TIME_FORM: Final = "a time is in another form than this statement reads"
 """What DuckDB says when the statement meets a time it would not read as it is meant."""
 
 _RAW_NUMBERS: Final = "\x7f"
-"""A key no record has: DuckDB keeps the digits of numbers within JSON only if it reads some DECIMAL."""
+"""What a key hardly any record has is made of: DuckDB keeps the digits of numbers within JSON only if it reads some DECIMAL."""
 
 _FORMS: Final = {
     "time": (r".{8}(\.[0-9]{1,6})?",),
@@ -151,7 +151,8 @@ class DefaultPipe:
             if level < len(keys := reading.spellings.get(column.name, ()))
         }
         if reading.documents:
-            read.setdefault(_RAW_NUMBERS, "DECIMAL(1,0)")
+            # Longer than all others, it is the key of no column.
+            read[_RAW_NUMBERS * (max(map(len, read)) + 1)] = "DECIMAL(1,0)"
         return literal(orjson.dumps(read).decode())
 
 
