@@ -20,7 +20,7 @@ TIME_FORM: Final = "a time is in another form than this statement reads"
 """What DuckDB says when the statement meets a time it would not read as it is meant."""
 
 _RAW_NUMBERS: Final = "\x7f"
-"""What a key hardly any record has is made of: DuckDB keeps the digits of numbers within JSON only if it reads some DECIMAL."""
+"""A key made of these is read for its type: DuckDB keeps the digits of numbers within JSON if it reads some DECIMAL."""
 
 _FORMS: Final = {
     "time": (r".{8}(\.[0-9]{1,6})?",),
