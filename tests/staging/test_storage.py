@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,8 @@ def test_other_schemes_are_refused_by_name(tmp_path: Path, location: str) -> Non
         lambda: local_path(location),
         lambda: Storage().move(source, location),
         lambda: Storage().delete(location),
+        lambda: list(Storage().files(location, lambda _: True)),
+        lambda: Storage().now(location),
     ):
         with pytest.raises(StorageRefused, match=location):
             attempt()
@@ -61,3 +65,29 @@ def test_deleting_is_safe_to_repeat(tmp_path: Path) -> None:
     Storage().delete(target.as_uri())
 
     assert not target.exists()
+
+
+def test_files_of_a_directory_are_found_without_directories_links_and_what_lies_deeper(tmp_path: Path) -> None:
+    directory = tmp_path / "a%20b"
+    (directory / "deeper.parquet").mkdir(parents=True)
+    (directory / "deeper.parquet" / "x.parquet").write_text("x")
+    (directory / "x.parquet").write_text("rows")
+    (directory / "other").write_text("x")
+    (directory / "link.parquet").symlink_to(directory / "x.parquet")
+    os.utime(directory / "x.parquet", (7, 7))
+
+    (found,) = Storage().files(f"file://{directory}", lambda name: name.endswith(".parquet"))
+
+    assert (found.name, found.size, found.modified) == ("x.parquet", 4, 7)
+    assert found.location == f"file://{directory}/x.parquet"
+
+
+def test_a_directory_that_does_not_exist_has_no_files(tmp_path: Path) -> None:
+    assert list(Storage().files(str(tmp_path / "none"), lambda _: True)) == []
+
+
+def test_the_clock_of_a_file_system_is_read_without_leaving_anything(tmp_path: Path) -> None:
+    before = time.time()
+
+    assert before - 1 <= Storage().now(f"file://{tmp_path}") <= time.time() + 1
+    assert list(tmp_path.iterdir()) == []

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.errors import CherryPicked, Fenced, ShapeMoved, TableReplaced, TokensMoved, TokensUncertain
+from frazil.errors import CherryPicked, Fenced, ShapeMoved, StageTooOld, TableReplaced, TokensMoved, TokensUncertain
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType, TableName
-from frazil.tables.checks import Expectation, check, incompatible_change
+from frazil.tables.checks import Expectation, check, incompatible_change, require_fresh
 from frazil.tables.tokens import Tokens
 
 from .histories import CONNECTOR, TABLE, History
@@ -216,3 +216,15 @@ def test_files_staged_for_an_older_schema_pass_where_only_columns_were_added() -
     mine = history.ours(5)
 
     assert check(replace(history.state, schema_id=3), TABLE, expecting(mine, shapes=(STAGED,))) == mine
+
+
+def test_what_was_staged_may_be_as_old_as_the_setting_says_and_no_older() -> None:
+    staged = replace(expecting(None), staged_at=1000.0, max_age=3600.0)
+
+    require_fresh(TABLE, staged, 4600.0)
+    with pytest.raises(StageTooOld, match=r"begun 3601 s ago, and frazil.stage.max.age is 3600 s"):
+        require_fresh(TABLE, staged, 4601.0)
+
+
+def test_a_commit_that_only_opens_has_no_age() -> None:
+    require_fresh(TABLE, expecting(None), 1e12)

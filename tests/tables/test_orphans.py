@@ -18,7 +18,7 @@ from frazil.tables.checks import Expectation, check
 from frazil.tables.orphans import last_commit
 from frazil.tables.stages import Stage, connector_in_names, stage_of_data, stage_of_rejects, whole
 from frazil.tables.state import MemoryState
-from frazil.tables.tokens import read
+from frazil.tables.tokens import mirrored, read
 
 from .histories import CONNECTOR, TABLE, History
 
@@ -167,7 +167,7 @@ class World:
             self.history.roll_back(since[which % len(since)])
 
     def _is_of_newest(self, values: Mapping[str, str]) -> bool:
-        tokens = read(self._only(values), TABLE, CONNECTOR)
+        tokens = mirrored(self._only(values), TABLE, CONNECTOR)
         return tokens is not None and bool(self.openers) and tokens.owner == self.openers[-1][0]
 
     def _only(self, values: Mapping[str, str]) -> MemoryState:
