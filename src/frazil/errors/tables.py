@@ -153,10 +153,11 @@ class CommitUnknown(Transient):
 
     code = "commit_unknown"
 
-    def __init__(self, table: str, commit: str, cause: str) -> None:
+    def __init__(self, table: str, commit: str, cause: str, *, looked: bool = True) -> None:
+        found = "it is not in the table" if looked else "the table cannot be read to look for it"
         super().__init__(
-            f"the catalog did not say whether commit {commit} of {table} happened ({cause}), and it is not in the "
-            "table; the cycle is planned again from the tokens."
+            f"the catalog did not say whether commit {commit} of {table} happened ({cause}), and {found}; the cycle is "
+            "planned again from the tokens."
         )
 
 

@@ -67,7 +67,7 @@ class Target(Protocol):
         """
 
     def state(self) -> TableState:
-        """The version read last."""
+        """The version read last; raises what `refresh` raises where there is none yet."""
 
     def shape(self) -> Shape:
         """What files are to be staged for now.

@@ -68,25 +68,46 @@ def commit(
         faults.reach("before_swap")
         try:
             made = swap.swap()
-        except RaceLost:
+        except (RaceLost, OutcomeUnknown) as error:
+            found = _look_for(table, numbered, expected.connector, error)
+            if found is not None:
+                return replace(found, attempts=attempt)
+            if isinstance(error, OutcomeUnknown):
+                raise CommitUnknown(str(table.name), numbered.commit, str(error)) from error
             _log.info("somebody else committed first; looking again", table=str(table.name), attempt=attempt)
-            table.refresh()
             continue
-        except OutcomeUnknown as unknown:
-            return _resolve_unknown(table, numbered, expected.connector, str(unknown), attempt)
-        table.refresh()
+        _read_back(table)
         return Committed(numbered, made.id, made.timestamp, attempt)
     raise CatalogUnavailable(f"commit to {table.name}", f"{_ATTEMPTS} other commits came first")
 
 
-def _resolve_unknown(table: Target, tokens: Tokens, connector: str, cause: str, attempts: int) -> Committed:
-    """Any failure but a lost race leaves open whether the swap happened: look for the commit before anything else."""
-    _log.warning(
-        "the catalog did not say whether the commit happened; looking for it", table=str(table.name), cause=cause
-    )
-    table.refresh()
-    state = table.state()
+def _look_for(table: Target, tokens: Tokens, connector: str, error: RaceLost | OutcomeUnknown) -> Committed | None:
+    """Look for a commit that did not come about, or not for all we were told, before anything else is done.
+
+    A lost race, too, may have been won: a client of a catalog that asks again when an answer is lost finds the version
+    it has just replaced gone, and takes that for somebody else's doing.
+    """
+    if isinstance(error, OutcomeUnknown):
+        _log.warning(
+            "the catalog did not say whether the commit happened; looking for it",
+            table=str(table.name),
+            cause=str(error),
+        )
+    try:
+        table.refresh()
+        state = table.state()
+    except CatalogUnavailable as unavailable:
+        cause = f"{error}; {unavailable.message}" if str(error) else unavailable.message
+        raise CommitUnknown(str(table.name), tokens.commit, cause, looked=False) from unavailable
     found = read(state, str(table.name), connector)
     if found is None or found.commit != tokens.commit or state.current is None:
-        raise CommitUnknown(str(table.name), tokens.commit, cause)
-    return Committed(found, state.current.id, state.current.timestamp, attempts)
+        return None
+    return Committed(found, state.current.id, state.current.timestamp, 1)
+
+
+def _read_back(table: Target) -> None:
+    """Have the version that was made at hand. It is in the table, whether it can be read now or not."""
+    try:
+        table.refresh()
+    except CatalogUnavailable as error:
+        _log.warning("a commit happened, but cannot be read back now", table=str(table.name), cause=error.message)

@@ -76,7 +76,8 @@ class Table:
 
     def unreadable(self, error: Exception) -> FrazilError:
         """What a failure to read the newest version means."""
-        if java_class(error) in ("NoSuchTableException", "NotFoundException"):
+        # NotFoundException means that the catalog has the table but its storage lacks a file: no sign of a drop.
+        if java_class(error) == "NoSuchTableException":
             return TableMissing(str(self.name))
         replaced = _OTHER_UUID.search(java_message(error))
         if replaced:
@@ -84,8 +85,11 @@ class Table:
         return CatalogUnavailable(f"read the table {self.name}", java_message(error))
 
     def state(self) -> JvmState:
-        """The version read last."""
-        return JvmState(self.java.operations().current(), self._jvm)
+        """The version read last; where reading it failed, it is read again."""
+        try:
+            return JvmState(self.java.operations().current(), self._jvm)
+        except JAVA_ERRORS as error:
+            raise self.unreadable(error) from error
 
     def begin(self) -> JvmSwap:
         """Read the newest version, to replace it; raises what `refresh` raises."""

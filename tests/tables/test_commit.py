@@ -1,0 +1,121 @@
+"""A commit whose answer is wrong or missing is looked for by its id; it is found, or nothing happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from frazil.errors import CatalogUnavailable, CommitUnknown
+from frazil.model import Conversion, SourcePartition, StagedFile, TableName
+from frazil.tables.base import OutcomeUnknown, RaceLost
+from frazil.tables.checks import Expectation
+from frazil.tables.commit import Committed, commit
+from frazil.tables.tokens import Channel, Tokens, read
+from frazil.testing.memory import MemoryCatalog
+from frazil.testing.memory.catalog import MemorySwap, MemoryTarget
+
+NAME = TableName(("public",), "ORDERS")
+
+
+@pytest.fixture
+def catalog() -> MemoryCatalog:
+    return MemoryCatalog()
+
+
+@pytest.fixture
+def table(catalog: MemoryCatalog) -> MemoryTarget:
+    return catalog.open(NAME, {}, Conversion())
+
+
+def append(table: MemoryTarget, commit_id: str, after: str | None = None) -> Committed:
+    """Commit one file, as the owner of the table."""
+    tokens = Tokens("shop", commit_id, "me", 1, opener="here").with_channel(
+        SourcePartition("orders", 0), Channel("9"), "c", "t"
+    )
+    path = table._table.write(())
+    expected = Expectation("SHOP", "me", 1, after, (), table.uuid)
+    return commit(table, [StagedFile(path, 1, 1, {})], tokens, expected)
+
+
+def committed(table: MemoryTarget) -> str | None:
+    """The commit whose tokens the table has."""
+    table._catalog.on_request = lambda _: None
+    table.refresh()
+    tokens = read(table.state(), str(NAME), "SHOP")
+    return tokens.commit if tokens else None
+
+
+def swapping(monkeypatch: pytest.MonkeyPatch, swap: Callable[[MemorySwap, Callable[[], object]], object]) -> None:
+    """Have swaps go through `swap`, which gets what they would do."""
+    real = MemorySwap.swap
+    monkeypatch.setattr(MemorySwap, "swap", lambda each: swap(each, lambda: real(each)))
+
+
+def fail_when(catalog: MemoryCatalog, request: str) -> None:
+    """Have the catalog not answer that request any more."""
+
+    def answer(asked: str) -> None:
+        if asked == request:
+            raise CatalogUnavailable(f"read the table {NAME}", "connection refused")
+
+    catalog.on_request = answer
+
+
+def test_a_race_lost_against_a_repeated_request_of_its_own_was_won(
+    table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def repeated(_: MemorySwap, swap: Callable[[], object]) -> object:
+        swap()
+        raise RaceLost
+
+    swapping(monkeypatch, repeated)
+    done = append(table, "first")
+
+    assert (done.tokens.commit, committed(table)) == ("first", "first")
+    assert len(table._table.history) == 1
+
+
+def test_a_lost_answer_is_found(catalog: MemoryCatalog, table: MemoryTarget) -> None:
+    catalog.outcomes.append("lost")
+
+    assert append(table, "first").tokens.commit == committed(table) == "first"
+    assert len(table._table.history) == 1
+
+
+def test_what_never_happened_is_not_found(catalog: MemoryCatalog, table: MemoryTarget) -> None:
+    catalog.outcomes.append("never")
+
+    with pytest.raises(CommitUnknown, match="it is not in the table"):
+        append(table, "first")
+
+    assert committed(table) is None
+
+
+def test_a_table_that_cannot_be_read_after_a_lost_answer_leaves_it_unknown(
+    catalog: MemoryCatalog, table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_: MemorySwap, swap: Callable[[], object]) -> object:
+        swap()
+        fail_when(catalog, "refresh")
+        raise OutcomeUnknown("the connection was reset")
+
+    swapping(monkeypatch, lost)
+    with pytest.raises(CommitUnknown, match=r"the connection was reset.*connection refused.*cannot be read"):
+        append(table, "first")
+
+    assert committed(table) == "first"
+
+
+def test_a_commit_that_cannot_be_read_back_happened(
+    catalog: MemoryCatalog, table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(_: MemorySwap, swap: Callable[[], object]) -> object:
+        made = swap()
+        fail_when(catalog, "refresh")
+        return made
+
+    swapping(monkeypatch, told)
+
+    assert append(table, "first").tokens.commit == "first"
+    assert committed(table) == "first"
