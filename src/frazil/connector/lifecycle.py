@@ -19,7 +19,7 @@ from frazil.connector.backoff import FIRST, attempts
 from frazil.connector.channels import channels_of
 from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.job import StagingJob
-from frazil.cycle.opening import require_topics
+from frazil.cycle.identity import require_topics
 from frazil.errors import (
     Fenced,
     FrazilError,

@@ -1,39 +1,104 @@
-"""Records that retention deleted before they were read: an error, or skipped and said so."""
+"""Records that retention deleted before they were read: an error, or skipped and written down in the tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import structlog
 
-from frazil.errors import DataLoss, FrazilError, LogTruncated, StageFailed
-from frazil.model import SourcePartition
+from frazil.cycle.opened import OpenTable
+from frazil.cycle.opening import Opener
+from frazil.errors import DataLoss, FrazilError, LogTruncated, RecordsSkipped, StageFailed
+from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source
+from frazil.tables.tokens import Tokens
 
 _log = structlog.get_logger(__name__)
 
 
-class Losses:
-    """Knows where channels go on whose records are gone."""
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Offsets of one partition that are gone."""
 
-    def __init__(self, source: Source, *, skip: bool) -> None:
+    partition: SourcePartition
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"the records {self.first} to {self.last} of {self.partition}"
+
+
+class Losses:
+    """Finds out what is gone where an offset is, and decides what that means."""
+
+    def __init__(self, source: Source, opener: Opener, tables: Mapping[TableName, OpenTable], *, skip: bool) -> None:
         """Look at `source`; `skip` when `frazil.on.data.loss` says so."""
         self._source = source
+        self._opener = opener
+        self._tables = tables
         self._skip = skip
-        self._skipped: dict[SourcePartition, int] = {}
 
-    def beyond(self, starts: Mapping[SourcePartition, int]) -> dict[SourcePartition, int]:
-        """The starts, put beyond what was skipped."""
-        return {partition: max(start, self._skipped.get(partition, start)) for partition, start in starts.items()}
+    def error(self, vanished: SourcePartition, starts: Mapping[SourcePartition, int]) -> FrazilError:
+        """The error for a cycle that met a vanished offset; where losses are skipped, the tokens are behind them then.
 
-    def error(self, partition: SourcePartition, start: int) -> FrazilError:
-        """The error for a channel whose offset `start` the source no longer has."""
-        earliest = self._source.earliest([partition])[partition]
-        if earliest <= start:
-            latest = self._source.latest([partition])[partition]
-            return LogTruncated(partition.topic, partition.partition, start - 1, latest)
+        Args:
+            vanished: the partition that it met.
+            starts: the first offset the cycle was to read, of each of its partitions.
+        """
+        earliest = self._source.earliest(starts)
+        lost = [
+            Lost(partition, start, earliest[partition] - 1)
+            for partition, start in sorted(starts.items())
+            if earliest.get(partition, start) > start
+        ]
+        if not lost:
+            return self._beyond_the_end(vanished, starts[vanished])
         if not self._skip:
-            return DataLoss(partition.topic, partition.partition, start, earliest - 1)
-        self._skipped[partition] = earliest
-        _log.error("records are lost: retention deleted them", partition=str(partition), first=start, last=earliest - 1)
-        return StageFailed(str(partition), f"the records {start} to {earliest - 1} are gone and are skipped")
+            first, *others = lost
+            where = first.partition
+            return DataLoss(where.topic, where.partition, first.first, first.last, [str(each) for each in others])
+        for each in lost:
+            _log.error(
+                "records are lost: retention deleted them",
+                partition=str(each.partition),
+                first=each.first,
+                last=each.last,
+            )
+        for opened in self._tables.values():
+            mine = [each for each in lost if each.partition.topic in opened.topics]
+            if mine:
+                self._opener.move(opened, skipped(opened.tokens, mine, time.time_ns() // 1_000_000))
+        return RecordsSkipped([str(each) for each in lost])
+
+    def _beyond_the_end(self, partition: SourcePartition, start: int) -> FrazilError:
+        latest = self._source.latest([partition]).get(partition)
+        if latest is None or start <= latest:
+            return StageFailed(str(partition), f"the broker had no offset {start} and has it now")
+        return LogTruncated(partition.topic, partition.partition, start - 1, latest)
+
+
+def skipped(tokens: Tokens, lost: Sequence[Lost], now: int) -> Tokens:
+    """The tokens behind what is lost, with the first of it as the last error; `now` in ms since the epoch."""
+    for each in lost:
+        known = tokens.channel(each.partition)
+        channel = replace(
+            known, token=str(each.last), lost=known.lost + each.last - each.first + 1, time=now, leader_epoch=None
+        )
+        topic = tokens.topics[each.partition.topic]
+        tokens = tokens.with_channel(each.partition, channel, topic.cluster, topic.id)
+    return replace(tokens, last_error=_last_error(lost))
+
+
+def _last_error(lost: Iterable[Lost]) -> dict[str, object]:
+    first, *others = lost
+    more = f", and records of {len(others)} more partitions" if others else ""
+    return {
+        "topic": first.partition.topic,
+        "partition": first.partition.partition,
+        "offset": first.first,
+        "column": None,
+        "code": DataLoss.code,
+        "reason": f"{first} were deleted by retention before they were read, and are skipped{more}",
+    }

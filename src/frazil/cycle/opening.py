@@ -5,39 +5,38 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
+from frazil.cycle.identity import require_same_topics
+from frazil.cycle.opened import OpenTable
+from frazil.cycle.starting import Starting, is_fresh
 from frazil.cycle.sweeping import Sweeper
-from frazil.errors import Fenced, TableMissing, TableNotCreated, TableReplaced, TokensMoved, TopicMissing, TopicReplaced
-from frazil.model import SourcePartition, TableName
+from frazil.errors import (
+    Fenced,
+    FrazilError,
+    TableBegunAnew,
+    TableMissing,
+    TableNotCreated,
+    TableRenewed,
+    TableReplaced,
+    TokensMoved,
+)
+from frazil.model import TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import Target, Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
 from frazil.tables.orphans import last_commit
 from frazil.tables.session import DEFAULT_NAMESPACE
-from frazil.tables.tokens import Channel, Tokens, read
+from frazil.tables.state import TableState
+from frazil.tables.tokens import Channel, Tokens, last_epoch, mirrored, read
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(slots=True)
-class OpenTable:
-    """A table this connector owns, with the tokens it holds."""
-
-    table: Target
-    uuid: str
-    tokens: Tokens
-    epoch: int
-    """Our owner epoch on this table."""
-
-    topics: set[str] = field(default_factory=set)
-    """The topics that feed it."""
 
 
 class Opener:
@@ -46,7 +45,7 @@ class Opener:
     def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source) -> None:
         self._settings = settings
         self._catalog = catalog
-        self._source = source
+        self._starting = Starting(settings, source)
         self.sweeper = Sweeper(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
@@ -76,19 +75,17 @@ class Opener:
 
         Raises:
             TableNotCreated: there is none, and none is to be created.
+            TokensMissing: it lacks records that were landed, and the configuration says to stop.
         """
-        create = None if self._settings.autocreate == "none" else self._settings.table_options.properties
-        try:
-            table = self._catalog.open(name, create, self._settings.conversion)
-        except TableMissing as error:
-            raise TableNotCreated(str(name), [each.topic for each in topics]) from error
+        table = self._found_or_created(name, topics)
         while True:
             state = table.state()
-            known = read(state, str(name), self._settings.key)
-            epoch = known.epoch + 1 if known else 1
+            known = self._known(state, str(name))
+            epoch = last_epoch(state, self._settings.key, known) + 1
             if known:
                 require_same_topics(known, topics)
-            tokens = self._with_starts(known or self._no_tokens(), topics)
+            gone = known is None and is_fresh(state)
+            tokens = self._with_starts(known or self._no_tokens(), str(name), topics, gone=gone)
             tokens = replace(
                 tokens,
                 name=self._settings.name,
@@ -110,94 +107,92 @@ class Opener:
     def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts]) -> None:
         """Open topics that appeared after the table was opened, as the first ones were."""
         require_same_topics(opened.tokens, topics)
-        tokens = replace(self._with_starts(opened.tokens, topics), commit=str(uuid.uuid4()))
+        tokens = self._with_starts(opened.tokens, str(opened.table.name), topics, gone=False)
         if tokens.topics != opened.tokens.topics:
-            opened.tokens = self._commit(opened.table, tokens, opened.tokens.commit, opened.epoch)
+            self.move(opened, tokens)
         opened.topics.update(facts.topic for facts in topics)
 
-    def recall(self, opened: OpenTable) -> None:
+    def move(self, opened: OpenTable, tokens: Tokens) -> None:
+        """Commit other tokens without a row."""
+        tokens = replace(tokens, commit=str(uuid.uuid4()), owner=self.owner, opener=self.opener, epoch=opened.epoch)
+        opened.tokens = self._commit(opened.table, tokens, opened.tokens.commit, opened.epoch)
+
+    def recall(self, tables: dict[TableName, OpenTable]) -> None:
         """Read the tokens anew: after any error, and now and then while idle.
 
+        A table that is gone or replaced is no longer one of `tables` afterwards, where the configuration says to open
+        another one.
+
         Raises:
-            Fenced: a newer opener owns the table.
+            Fenced: a newer opener owns a table.
+            TableMissing: a table is gone.
             TableReplaced: the table of that name is another one.
         """
+        for name, opened in [*tables.items()]:
+            try:
+                self._recall(opened)
+            except (TableMissing, TableReplaced) as error:
+                if self._choice(error) == "fail":
+                    raise
+                _log.warning("a table is not there any more", connector=self._settings.name, cause=error.message)
+                del tables[name]
+
+    def weighed(self, error: TableMissing | TableReplaced) -> FrazilError:
+        """What it means that a table is gone or replaced: as the configuration says, an end or another opening."""
+        choice = self._choice(error)
+        return error if choice == "fail" else TableRenewed(error, choice)
+
+    def _recall(self, opened: OpenTable) -> None:
+        name = str(opened.table.name)
         opened.table.refresh()
         found = opened.table.uuid
         if found != opened.uuid:
-            raise TableReplaced(str(opened.table.name), opened.uuid, found)
-        tokens = read(opened.table.state(), str(opened.table.name), self._settings.key)
+            raise TableReplaced(name, opened.uuid, found)
+        tokens = read(opened.table.state(), name, self._settings.key)
         if tokens is None:
-            raise TableReplaced(str(opened.table.name), f"{opened.uuid} with our tokens", f"{found} without them")
+            raise TableReplaced(name, f"{opened.uuid} with our tokens", f"{found} without them")
         if tokens.epoch > opened.epoch:
-            raise Fenced(self._settings.name, str(opened.table.name), opened.epoch, tokens.epoch, tokens.opener)
+            raise Fenced(self._settings.name, name, opened.epoch, tokens.epoch, tokens.opener)
         opened.tokens = tokens
 
+    def _choice(self, error: TableMissing | TableReplaced) -> str:
+        gone = isinstance(error, TableMissing)
+        return self._settings.on_table_missing if gone else self._settings.on_table_replaced
+
+    def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> Target:
+        try:
+            return self._catalog.open(name, None, self._settings.conversion)
+        except TableMissing as error:
+            if self._settings.autocreate == "none":
+                raise TableNotCreated(str(name), [each.topic for each in topics]) from error
+        # Refuses before anything is created; a table that is there would say less of what happened.
+        self._starting.starts(str(name), topics, gone=True)
+        return self._catalog.open(name, self._settings.table_options.properties, self._settings.conversion)
+
+    def _known(self, state: TableState, name: str) -> Tokens | None:
+        """The tokens to go on from; those of a table that was replaced in place as the configuration says."""
+        try:
+            return read(state, name, self._settings.key)
+        except TableBegunAnew as error:
+            choice = self._choice(error)
+            mirror = mirrored(state, name, self._settings.key)
+            if choice == "fail" or mirror is None:
+                raise
+            _log.warning("a table was replaced in place", connector=self._settings.name, table=name, going_on=choice)
+            return mirror if choice == "continue" else replace(mirror, topics={})
+
     def _commit(self, table: Target, tokens: Tokens, before: str | None, epoch: int) -> Tokens:
-        expected = Expectation(self._settings.key, self.owner, epoch, before, (), table.uuid)
+        despite = () if self._settings.on_table_replaced == "fail" else (TableBegunAnew,)
+        expected = Expectation(self._settings.key, self.owner, epoch, before, (), table.uuid, despite=despite)
         return commit(table, (), tokens, expected).tokens
 
     def _no_tokens(self) -> Tokens:
         return Tokens(self._settings.name, "", self.owner, 0)
 
-    def _with_starts(self, tokens: Tokens, topics: Sequence[TopicFacts]) -> Tokens:
+    def _with_starts(self, tokens: Tokens, table: str, topics: Sequence[TopicFacts], *, gone: bool) -> Tokens:
         """The tokens with a start for every channel of topics that were never opened."""
-        unopened = [facts for facts in topics if facts.topic not in tokens.topics]
-        partitions = [SourcePartition(facts.topic, number) for facts in unopened for number in range(facts.partitions)]
-        starts = self._source.starts(partitions) if partitions else {}
-        for facts in unopened:
-            for number in range(facts.partitions):
-                partition = SourcePartition(facts.topic, number)
-                channel = Channel(token=str(starts[partition] - 1))
-                tokens = tokens.with_channel(partition, channel, facts.cluster, facts.id)
+        unopened = {facts.topic: facts for facts in topics if facts.topic not in tokens.topics}
+        for partition, start in self._starting.starts(table, [*unopened.values()], gone=gone).items():
+            facts = unopened[partition.topic]
+            tokens = tokens.with_channel(partition, Channel(token=str(start - 1)), facts.cluster, facts.id)
         return tokens
-
-
-def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
-    """The first offset not covered, for every channel of a table; partitions new to an opened topic start at 0."""
-    starts = {}
-    for topic in opened.topics & facts.keys():
-        for number in range(facts[topic].partitions):
-            partition = SourcePartition(topic, number)
-            token = opened.tokens.channel(partition).token
-            starts[partition] = 0 if token is None else int(token) + 1
-    return starts
-
-
-def positions_of(tables: Iterable[OpenTable]) -> dict[SourcePartition, int]:
-    """The first offset not covered, for every channel of the tables that was ever opened."""
-    return {
-        SourcePartition(topic, number): int(channel.token) + 1
-        for opened in tables
-        for topic, tokens in opened.tokens.topics.items()
-        if topic in opened.topics
-        for number, channel in enumerate(tokens.channels)
-        if channel.token is not None
-    }
-
-
-def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:
-    """Refuse a topic that is another one than the tokens speak of.
-
-    Raises:
-        TopicReplaced: it was made again under its name, or belongs to another cluster.
-    """
-    for facts in topics:
-        known = tokens.topics.get(facts.topic)
-        if known is None:
-            continue
-        if known.cluster and facts.cluster and known.cluster != facts.cluster:
-            raise TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
-        if known.id and facts.id and known.id != facts.id:
-            raise TopicReplaced(facts.topic, "topic id", known.id, facts.id)
-
-
-def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:
-    """Refuse to go on without the topics that were named.
-
-    Raises:
-        TopicMissing: some do not exist.
-    """
-    missing = [topic for topic in settings.topics if topic not in found]
-    if missing:
-        raise TopicMissing(missing, settings.bootstrap_servers)

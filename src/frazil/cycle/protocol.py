@@ -25,25 +25,17 @@ from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, moved, torn
 from frazil.cycle.buffering import Buffering
+from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
 from frazil.cycle.losses import Losses
 from frazil.cycle.notices import Notices
-from frazil.cycle.opening import Opener, OpenTable, positions_of, require_same_topics, starts_of
+from frazil.cycle.opened import OpenTable, positions_of, starts_of
+from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.tasks import Tasks
-from frazil.errors import DataLoss, FrazilError, StageFailed, Transient, stage_error
-from frazil.model import (
-    Buffer,
-    Drift,
-    IcebergType,
-    Range,
-    SourcePartition,
-    Staged,
-    StageFailure,
-    TableName,
-    Task,
-)
+from frazil.errors import DataLoss, FrazilError, StageFailed, TableMissing, TableReplaced, Transient, stage_error
+from frazil.model import Buffer, Drift, IcebergType, Range, SourcePartition, Staged, StageFailure, TableName, Task
 from frazil.pipes.naming import normalized
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables import rejects
@@ -72,7 +64,6 @@ class Ingestion:
         self._source = source
         self._job = job
         self._opener = Opener(settings, catalog, source)
-        self._losses = Losses(source, skip=settings.on_data_loss == "skip")
         self._buffering = Buffering(buffer)
         self._sizes: dict[str, float] = {}
         """Average bytes per offset, by topic."""
@@ -80,6 +71,8 @@ class Ingestion:
         self._recalled = time.monotonic()
         self._number = 0
         self.tables: dict[TableName, OpenTable] = {}
+        self._absences = Absences(settings)
+        self._losses = Losses(source, self._opener, self.tables, skip=settings.on_data_loss == "skip")
         self._tasks = Tasks(settings, source, self.tables)
         self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
@@ -99,6 +92,39 @@ class Ingestion:
             Transient: the cycle is abandoned; after `recall`, the next one plans from the tokens.
             Terminal: somebody has to change something.
         """
+        try:
+            return self._cycle()
+        except (TableMissing, TableReplaced) as error:
+            raise self._opener.weighed(error) from error
+
+    def discover(self) -> Mapping[str, TopicFacts]:
+        """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
+        facts = self._source.discover()
+        self._absences.look((topic for table in self.tables.values() for topic in table.topics), facts)
+        self._opener.open_new(self.tables, facts.values())
+        return facts
+
+    def goal(self) -> Mapping[SourcePartition, int]:
+        """The ends of all channels' partitions now: what there is to catch up with."""
+        return self._source.latest(self.starts(self.discover()))
+
+    def recall(self) -> None:
+        """Read all tokens anew: after any error, and now and then while idle."""
+        self._recalled = time.monotonic()
+        self._opener.recall(self.tables)
+
+    def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
+        """The first offset not covered, for every channel."""
+        found: dict[SourcePartition, int] = {}
+        for table in self.tables.values():
+            found.update(starts_of(table, facts))
+        return found
+
+    def seconds_until_due(self) -> float | None:
+        """How long until a channel is due that waits for time to pass; None: there is none."""
+        return self._buffering.seconds_left(time.monotonic())
+
+    def _cycle(self) -> CycleReport:
         self._number += 1
         clock = Clock()
         facts = self.discover()  # 1, 2
@@ -123,33 +149,6 @@ class Ingestion:
         if self._settings.errors_tolerance == "none" and (reject := first_reject(staged)):
             return replace(report, failure=error_of(reject))
         return report
-
-    def discover(self) -> Mapping[str, TopicFacts]:
-        """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
-        facts = self._source.discover()
-        self._opener.open_new(self.tables, facts.values())
-        return facts
-
-    def goal(self) -> Mapping[SourcePartition, int]:
-        """The ends of all channels' partitions now: what there is to catch up with."""
-        return self._source.latest(self.starts(self.discover()))
-
-    def recall(self) -> None:
-        """Read all tokens anew: after any error, and now and then while idle."""
-        self._recalled = time.monotonic()
-        for table in self.tables.values():
-            self._opener.recall(table)
-
-    def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
-        """The first offset not covered, for every channel."""
-        found: dict[SourcePartition, int] = {}
-        for table in self.tables.values():
-            found.update(starts_of(table, facts))
-        return self._losses.beyond(found)
-
-    def seconds_until_due(self) -> float | None:
-        """How long until a channel is due that waits for time to pass; None: there is none."""
-        return self._buffering.seconds_left(time.monotonic())
 
     def _plan(self, facts: Mapping[str, TopicFacts]) -> list[Range]:
         self.plans += 1
@@ -275,7 +274,7 @@ class Ingestion:
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
         """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop."""
         try:
-            self._source.publish(positions_of(self.tables[name] for name in committed))
+            self._source.publish(positions_of((self.tables[name] for name in committed), self._settings.key))
         except FrazilError as error:
             _log.warning("the consumer group's offsets were not published", cause=error.message)
 
@@ -286,8 +285,8 @@ class Ingestion:
     def _failed(self, failure: StageFailure, planned: Sequence[Range]) -> FrazilError:
         if failure.error != DataLoss.code or failure.partition is None:
             return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
-        start = min(each.start for each in planned if each.partition == failure.partition)
-        return self._losses.error(failure.partition, start)
+        starts = {each.partition: each.start for each in sorted(planned, key=lambda each: -each.start)}
+        return self._losses.error(failure.partition, starts)
 
 
 def _again(task: Staged) -> list[Range]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from frazil.config import ConnectorSettings
-from frazil.cycle.opening import OpenTable
+from frazil.cycle.opened import OpenTable
 from frazil.model import Range, Shape, TableName, Task
 from frazil.sources.base import Source
 from frazil.tables import rejects

@@ -80,7 +80,7 @@ class TokensMissing(Terminal):
             landed: the uuids of the tables it was published for.
             gone: the table itself does not exist.
         """
-        shown = ", ".join(f"{partition} at {offset}" for partition, offset in [*offsets.items()][:_SHOWN])
+        shown = ", ".join(f"offset {offset} of {partition}" for partition, offset in [*offsets.items()][:_SHOWN])
         more = f" and {len(offsets) - _SHOWN} more" if len(offsets) > _SHOWN else ""
         key = "frazil.on.table.missing" if gone else "frazil.on.table.replaced"
         super().__init__(

@@ -24,6 +24,17 @@ class TopicFacts:
     """How many partitions it has; they are numbered from 0."""
 
 
+@dataclass(frozen=True, slots=True)
+class GroupOffset:
+    """An offset that was published for a consumer group."""
+
+    offset: int
+    """The first one not covered."""
+
+    metadata: str = ""
+    """What whoever published it wrote beside it."""
+
+
 class Source(Protocol):
     """The driver's side of a source. All methods may raise `BrokerUnavailable` or `BrokerRefused`."""
 
@@ -34,13 +45,23 @@ class Source(Protocol):
         """What the source says of `topics` now; those that do not exist are absent."""
 
     def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """The end of each partition: the offset its next readable record will have, as a reader may see it."""
+        """The end of each partition: the offset its next readable record will have, as a reader may see it.
+
+        Partitions that do not exist are absent, here and below.
+        """
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         """The first offset each partition still holds."""
 
-    def starts(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """Where a channel that never had a token begins (design section 3, step 2)."""
+    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+        """Where a channel begins that has neither a token nor a group offset: what `auto.offset.reset` says.
+
+        Raises:
+            NoStartingOffset: it says `none`.
+        """
+
+    def group_offsets(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, GroupOffset]:
+        """Where the consumer group stands, and what was written beside it; partitions without an offset are absent."""
 
     def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
         """When the first record at or after each start was produced, in ms since the epoch, where there is one."""
@@ -51,8 +72,8 @@ class Source(Protocol):
         Topics of which none could be had are absent.
         """
 
-    def publish(self, positions: Mapping[SourcePartition, int]) -> None:
-        """Tell lag tools that everything before each position is committed."""
+    def publish(self, positions: Mapping[SourcePartition, GroupOffset]) -> None:
+        """Set the consumer group's offsets: everything before each is committed."""
 
     def reader_config(self) -> Mapping[str, Any]:
         """What a task needs to read from this source."""

@@ -89,6 +89,16 @@ def group_offsets(bootstrap: str, group: str, topic: str) -> dict[int, int]:
         consumer.close()
 
 
+def set_group_offsets(bootstrap: str, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+    """Commit a consumer group's offsets for a topic, by partition, as any consumer does."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False})
+    try:
+        positions = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+        consumer.commit(offsets=positions, asynchronous=False)
+    finally:
+        consumer.close()
+
+
 def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
     """Wait until `condition` holds.
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
 from frazil.model import Range, StagedRange, StageFailure
-from frazil.sources.kafka.faults import QUIET, is_vanished_offset, passes
+from frazil.sources.kafka.faults import QUIET, is_missing_topic, is_vanished_offset, passes
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -158,6 +158,9 @@ class RangeReader:
         elif is_vanished_offset(error):
             partition = each.range.partition if each else None
             raise ReadFailed(StageFailure("data_loss", f"an offset of {partition} is gone: {error.str()}", partition))
+        elif is_missing_topic(error):
+            # Deleted since the plan was made; the next one finds out whether it is gone.
+            raise ReadFailed(StageFailure("broker_unavailable", error.str(), each.range.partition if each else None))
         elif not passes(error):
             raise ReadFailed(StageFailure("broker_refused", error.str(), each.range.partition if each else None))
 

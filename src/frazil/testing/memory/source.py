@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import Range, SourcePartition
-from frazil.sources.base import TopicFacts
+from frazil.sources.base import GroupOffset, TopicFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class MemoryCluster:
     def __init__(self) -> None:
         self.id = str(uuid.uuid4())
         self.topics: dict[str, MemoryTopic] = {}
-        self.groups: dict[str, dict[SourcePartition, int]] = {}
+        self.groups: dict[str, dict[SourcePartition, GroupOffset]] = {}
         """The offsets each consumer group has published."""
 
         self.on_request: Callable[[str], object] = lambda _: None
@@ -148,14 +148,19 @@ class MemorySource:
         self._cluster.on_request("earliest")
         return {each: self._cluster.log(each).earliest for each in partitions}
 
-    def starts(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """Where the group stands, else where `reset` says."""
-        self._cluster.on_request("starts")
+    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+        """Where `reset` says."""
+        self._cluster.on_request("initial")
+        if partitions and self._reset == "none":
+            first = min(partitions)
+            raise NoStartingOffset(self._group, first.topic, first.partition)
+        return {each: self._beginning(each) for each in partitions}
+
+    def group_offsets(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, GroupOffset]:
+        """Where the group stands."""
+        self._cluster.on_request("group_offsets")
         published = self._cluster.groups.get(self._group, {})
-        missing = next((each for each in partitions if each not in published), None)
-        if missing is not None and self._reset == "none":
-            raise NoStartingOffset(self._group, missing.topic, missing.partition)
-        return {each: published.get(each, self._beginning(each)) for each in partitions}
+        return {each: published[each] for each in partitions if each in published}
 
     def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
         """When the first record at or after each start was produced, where there is one."""
@@ -172,7 +177,7 @@ class MemorySource:
             sizes.setdefault(each.partition.topic, []).extend(record.size for record in records)
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
-    def publish(self, positions: Mapping[SourcePartition, int]) -> None:
+    def publish(self, positions: Mapping[SourcePartition, GroupOffset]) -> None:
         """Remember the group's offsets."""
         self._cluster.on_request("publish")
         self._cluster.groups.setdefault(self._group, {}).update(positions)

@@ -1,0 +1,62 @@
+"""Topics that are not there, and topics that are not the ones the tokens speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import structlog
+
+from frazil.config import ConnectorSettings
+from frazil.errors import TopicMissing, TopicReplaced
+from frazil.sources.base import TopicFacts
+from frazil.tables.tokens import Tokens
+
+_log = structlog.get_logger(__name__)
+
+
+def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:
+    """Refuse a topic that is another one than the tokens speak of.
+
+    Raises:
+        TopicReplaced: it was made again under its name, or belongs to another cluster.
+    """
+    for facts in topics:
+        known = tokens.topics.get(facts.topic)
+        if known is None:
+            continue
+        if known.cluster and facts.cluster and known.cluster != facts.cluster:
+            raise TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
+        if known.id and facts.id and known.id != facts.id:
+            raise TopicReplaced(facts.topic, "topic id", known.id, facts.id)
+
+
+def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:
+    """Refuse to go on without the topics that were named.
+
+    Raises:
+        TopicMissing: some do not exist.
+    """
+    missing = [topic for topic in settings.topics if topic not in found]
+    if missing:
+        raise TopicMissing(missing, settings.bootstrap_servers)
+
+
+class Absences:
+    """Says once that a topic is not there, and once that it is; the others are read meanwhile."""
+
+    def __init__(self, settings: ConnectorSettings) -> None:
+        self._settings = settings
+        self._absent: set[str] = set()
+
+    def look(self, read: Iterable[str], found: Mapping[str, object]) -> None:
+        """Compare what there is with what the connector reads and was told to read."""
+        absent = {*self._settings.topics, *read} - found.keys()
+        for topic in sorted(absent - self._absent):
+            _log.warning(
+                "a topic does not exist; it is waited for, and other topics go on",
+                connector=self._settings.name,
+                topic=topic,
+            )
+        for topic in sorted(self._absent - absent):
+            _log.info("a topic that did not exist does now", connector=self._settings.name, topic=topic)
+        self._absent = absent
