@@ -135,6 +135,15 @@ def test_tokens_move_to_the_last_offset_covered_and_counts_add_up() -> None:
     assert (after.topics["orders"].cluster, after.topics["orders"].id) == ("cluster", "id")
 
 
+def test_a_cycle_does_not_forget_what_was_lost_before_it() -> None:
+    tokens = Tokens("n", "c", "o", 1).with_channel(orders(0), Channel("9", lost=4), "cluster", "id")
+    facts = {"orders": TopicFacts("orders", "cluster", "id", 1)}
+
+    after = moved(tokens, advances([task(piece(0, 10, 20))]), facts, now=222)
+
+    assert after.channel(orders(0)).lost == 4
+
+
 def test_the_first_reject_of_a_cycle_is_named_without_its_bytes() -> None:
     staged = [task(rejects=rejected(1, 2)), task(), task(rejects=rejected(0, 7))]
 

@@ -9,7 +9,7 @@ from typing import Any
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Range, Reject, SourcePartition, Staged, StagedRange
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Channel, Tokens
+from frazil.tables.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ def moved(
     """The tokens after a cycle; channels it did not move are carried forward."""
     for partition, advance in progress.items():
         known = tokens.channel(partition)
-        channel = Channel(
+        channel = replace(
+            known,
             token=str(advance.covered - 1),
             leader_epoch=advance.leader_epoch if advance.leader_epoch is not None else known.leader_epoch,
             inserted=known.inserted + advance.inserted,
