@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
+from frazil.cli.visible import visible
 from frazil.errors import FrazilError
 
 
@@ -20,7 +22,7 @@ def people() -> Console:
 
 def complain(error: FrazilError) -> None:
     """Say what went wrong and what to do."""
-    Console(stderr=True).print(f"frazil: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+    Console(stderr=True).print(Text(f"frazil: {visible(str(error))}", style="red"), soft_wrap=True)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from rich.table import Table
 from frazil.cli.console import people
 from frazil.cli.progress import Meter, describe_seconds, describe_state
 from frazil.cli.session import start_spark
+from frazil.cli.visible import cell
 from frazil.connector import Connector, State
 from frazil.connector.lifecycle import ENDED
 from frazil.connector.registry import Registry
@@ -187,5 +188,5 @@ def _panel(meter: Meter, producer: OrderProducer, rate: int, left: int) -> Panel
         ("state", describe_state(meter.connector)),
     ]
     for name, value in rows:
-        grid.add_row(f"[dim]{name}", value)
+        grid.add_row(f"[dim]{name}", cell(value))
     return Panel(grid, title="orders → frazil.public.ORDERS", subtitle=f"{left} s left, Ctrl-C ends it", width=96)

@@ -7,6 +7,9 @@ import sys
 
 import stamina
 import structlog
+from structlog.typing import EventDict
+
+from frazil.cli.visible import visible
 
 
 def configure() -> None:
@@ -17,6 +20,7 @@ def configure() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
             structlog.processors.format_exc_info,
+            _make_visible,
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=0),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -27,3 +31,8 @@ def configure() -> None:
     stamina.instrumentation.set_on_retry_hooks([])
     # A connection of py4j that ends with its JVM is no news to anybody.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+
+
+def _make_visible(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Names and values of records are among the facts of a line."""
+    return {key: visible(value) if isinstance(value, str) else value for key, value in event.items()}

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from frazil.cli.visible import cell
 from frazil.connector import Connector
 from frazil.cycle import CycleReport
 
@@ -122,8 +123,8 @@ def overview(meters: Sequence[Meter]) -> Table:
     for meter in meters:
         records, size = meter.rates()
         table.add_row(
-            meter.connector.settings.name,
-            describe_state(meter.connector),
+            cell(meter.connector.settings.name),
+            cell(describe_state(meter.connector)),
             f"{records:,.0f}",
             f"{size / 1e6:.1f}",
             f"{meter.rows:,}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,17 +15,15 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import VariantType
 from rich.console import Console
 from rich.table import Column, Table
-from rich.text import Text
 
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
 from frazil.cli.query.spark import strict
 from frazil.cli.query.statement import ResultColumn, Statement
 from frazil.cli.query.types import refusal
+from frazil.cli.visible import cell, visible, visible_json
 from frazil.tables.catalog import Catalog
 from frazil.tables.jvm import JAVA_ERRORS
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 Row = list[str | None]
 """Each value as JSON text, None for NULL."""
@@ -85,23 +82,18 @@ def show(columns: Sequence[ResultColumn], rows: Sequence[Row], format: str) -> N
     """Print rows as a table, JSON objects, or CSV."""
     heads = [column.head for column in columns]
     if format == "json":
-        sys.stdout.write(_json(heads, rows) + "\n")
+        sys.stdout.write(visible_json(_json(heads, rows)) + "\n")
         return
     texts = ([_text(value, column) for value, column in zip(row, columns, strict=True)] for row in rows)
     if format == "csv":
-        writer = csv.writer(sys.stdout)
-        writer.writerow(heads)
-        writer.writerows(texts)
+        # A file gets what is there; a terminal would act on some of it.
+        shown = visible if sys.stdout.isatty() else str
+        csv.writer(sys.stdout).writerows([shown(text) for text in row] for row in (heads, *texts))
         return
-    table = Table(*(Column(_harmless(head)) for head in heads), show_lines=False)
+    table = Table(*(Column(cell(head)) for head in heads), show_lines=False)
     for row in texts:
-        table.add_row(*map(_harmless, row))
+        table.add_row(*map(cell, row))
     Console(width=None if sys.stdout.isatty() else 10_000).print(table)
-
-
-def _harmless(text: str) -> Text:
-    """Text for a terminal: neither rich's markup nor the terminal's own control characters mean anything in it."""
-    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text))
 
 
 def _json(heads: Sequence[str], rows: Sequence[Row]) -> str:

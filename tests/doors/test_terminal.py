@@ -1,0 +1,184 @@
+"""Text from outside on a terminal is shown, and neither the terminal nor rich acts on it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from types import SimpleNamespace
+
+import pytest
+import structlog
+from pyspark.sql.types import StringType
+from rich.console import Console
+
+from frazil.cli import log
+from frazil.cli.app import main
+from frazil.cli.channels import _table
+from frazil.cli.console import complain
+from frazil.cli.progress import overview
+from frazil.cli.query.statement import ResultColumn
+from frazil.cli.sql import show
+from frazil.errors import InvalidQuery, InvalidRecord
+from frazil.model import ChannelStatus
+
+ACTING = "\x1b[31mred \x1b]0;title\x07 \x9b31m \x00 \x08\x08 over\rwritten \x7f \u202etxt.exe \u2066 \u2028 \u200f"
+"""What a terminal would act on: escape sequences in 7 and 8 bits, and what moves the cursor or turns the writing."""
+
+MARKUP = "[bold]x[/bold] [link=https://example.com]y[/link] [/red] [/] :smile: \\[z]"
+"""What rich would act on; a tag that was not opened ends a program."""
+
+HOSTILE = f"{ACTING} {MARKUP}"
+
+MakeLogger = Callable[[], structlog.BoundLogger]
+
+
+def assert_shown(printed: str, *, times: int = 1) -> None:
+    """The hostile text was printed, each character of it that acts as an escape."""
+    assert not [each for each in printed if not each.isprintable() and each not in "\n\r\t"]
+    assert "\r" not in printed.replace("\r\n", "")
+    joined = "".join(printed.split())
+    for part in MARKUP.split():
+        assert joined.count(part) >= times
+    for escape in ("\\x1b[31mred", "\\x1b]0;title\\x07", "\\x9b31m", "\\x0dwritten", "\\u202etxt.exe"):
+        assert joined.count(escape) >= times
+
+
+@pytest.fixture
+def logger() -> Iterator[MakeLogger]:
+    """Logging as the commands do it, to what is standard error when it is called."""
+
+    def make() -> structlog.BoundLogger:
+        log.configure()
+        return structlog.get_logger("x")
+
+    yield make
+    structlog.reset_defaults()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidQuery(HOSTILE),
+        InvalidRecord({"topic": "t", "partition": 0, "offset": 1, "column": HOSTILE}, "a reason", HOSTILE),
+    ],
+)
+def test_an_error_is_shown(error: InvalidQuery, capsys: pytest.CaptureFixture[str]) -> None:
+    complain(error)
+
+    assert_shown(capsys.readouterr().err)
+
+
+def test_halves_of_characters_are_shown(logger: MakeLogger, capsys: pytest.CaptureFixture[str]) -> None:
+    complain(InvalidQuery("a\ud800b"))
+    logger().warning("a key has no column", key="a\udc00b")
+
+    printed = capsys.readouterr().err
+    assert "a\\ud800b" in printed
+    assert "a\\udc00b" in printed
+
+
+@pytest.mark.parametrize("text", [HOSTILE, HOSTILE.replace(" ", "_")])
+def test_a_log_line_is_shown(logger: MakeLogger, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        logger().exception(text, key=text, keys=[text], by_key={text: 1}, error=error)
+
+    printed = capsys.readouterr().err
+    assert not [each for each in printed if not each.isprintable() and each != "\n"]
+    assert "[bold]" in printed
+
+
+def test_a_line_feed_in_a_fact_begins_no_line(logger: MakeLogger, capsys: pytest.CaptureFixture[str]) -> None:
+    logger().warning("a key has no column", key="x\n12:00:00 [info     ] all is well")
+
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_channels_are_shown() -> None:
+    texts = {
+        "connector",
+        "channel",
+        "topic",
+        "table",
+        "pipe",
+        "offset_token",
+        "last_error",
+        "state",
+        "last_commit_time",
+    }
+    status = ChannelStatus(**{each.name: HOSTILE if each.name in texts else 0 for each in fields(ChannelStatus)})
+    terminal = Console(file=io.StringIO(), width=5000)
+
+    terminal.print(_table([status]))
+
+    assert_shown(terminal.file.getvalue(), times=6)  # type: ignore[attr-defined]
+
+
+def test_the_progress_of_connectors_is_shown() -> None:
+    connector = SimpleNamespace(
+        settings=SimpleNamespace(name=HOSTILE), state="RETRYING", next_attempt=0.0, error=InvalidQuery(HOSTILE)
+    )
+    meter = SimpleNamespace(
+        connector=connector,
+        rates=lambda: (0, 0),
+        latency=lambda _: None,
+        rows=0,
+        errors=0,
+        lag_records=0,
+        snapshot=None,
+    )
+    terminal = Console(file=io.StringIO(), width=5000)
+
+    terminal.print(overview([meter]))  # type: ignore[list-item]
+
+    assert_shown(terminal.file.getvalue(), times=2)  # type: ignore[attr-defined]
+
+
+def test_rows_of_a_query_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    show([ResultColumn(HOSTILE, StringType())], [[json.dumps(HOSTILE, ensure_ascii=False)]], "table")
+
+    assert_shown(capsys.readouterr().out, times=2)
+
+
+def test_rows_as_json_have_no_character_that_acts_and_are_what_they_were(capsys: pytest.CaptureFixture[str]) -> None:
+    show(
+        [ResultColumn(HOSTILE, StringType())],
+        [[json.dumps(HOSTILE)], [json.dumps(HOSTILE, ensure_ascii=False)]],
+        "json",
+    )
+
+    printed = capsys.readouterr().out
+    assert all(each.isprintable() or each == "\n" for each in printed)
+    assert json.loads(printed) == [{HOSTILE: HOSTILE}] * 2
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_rows_as_csv_are_exact_in_a_file_and_shown_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+
+    show([ResultColumn(HOSTILE, StringType())], [[json.dumps(HOSTILE)]], "csv")
+
+    printed = capsys.readouterr().out
+    if terminal:
+        assert_shown(printed, times=2)
+    else:
+        assert list(csv.reader(io.StringIO(printed, newline=""))) == [[HOSTILE], [HOSTILE]]
+
+
+def test_a_hostile_configuration_is_shown(tmp_path, logger: MakeLogger, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "connector.json"
+    name = HOSTILE.replace("\0", "")
+    file.write_text(json.dumps({"name": name, "topics": name, f"key {name}": name, "errors.tolerance": name}))
+
+    assert main(["validate", str(file)]) == 2
+
+    printed = capsys.readouterr()
+    assert not [each for each in printed.out + printed.err if not each.isprintable() and each != "\n"]
+    assert "[bold]" in printed.err
