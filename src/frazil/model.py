@@ -188,10 +188,10 @@ class Task:
     ranges: tuple[Range, ...]
     shape: Shape
     data_path: str
-    """Where the task's data files go: the name pattern has one `{}` for the number of the chunk."""
+    """Where the task's data files go: the name has one `{}` for digits that tell attempts and their chunks apart."""
 
     rejects_path: str
-    """Where the task's reject file goes, should it need one."""
+    """Where the task's reject file goes, should it need one; the name has such a `{}` as well."""
 
     reader: Mapping[str, Any] = field(repr=False)
     """The client's configuration in librdkafka's own keys; may hold secrets, hence never shown."""

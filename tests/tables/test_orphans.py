@@ -31,18 +31,18 @@ keys = st.text("ABCXYZ019_$", min_size=1, max_size=400)
 @given(keys, st.uuids(), st.integers(1), st.integers(0))
 def test_the_stage_is_read_from_the_names_of_its_files(key: str, base: uuid.UUID, task: int, chunk: int) -> None:
     stage = Stage.begin(key, str(base))
-    data = stage.data_file(task).replace("{}", f"{chunk:05d}")
+    data, rejects = (name.replace("{}", f"{chunk:05d}") for name in (stage.data_file(task), stage.reject_file(task)))
 
     for name in (data, f".{data}.partial"):
         assert (stage_of_data(name), stage_of_rejects(name)) == (stage, None)
-    for name in (stage.reject_file(task), stage.reject_list, f".{stage.reject_list}.crc"):
+    for name in (rejects, f".{rejects}.partial", stage.reject_list, f".{stage.reject_list}.crc"):
         assert (stage_of_data(name), stage_of_rejects(name)) == (None, stage)
     assert stage.connector == connector_in_names(key)
 
 
 @given(keys, keys)
 def test_connectors_are_told_apart_in_names_that_a_file_system_takes(one: str, other: str) -> None:
-    name = Stage.begin(one, BASE).data_file(99999).replace("{}", "99999")
+    name = Stage.begin(one, BASE).data_file(99999).replace("{}", "9" * 17)
 
     assert len(f".{name}.partial") < 255
     assert (connector_in_names(one) == connector_in_names(other)) == (one == other)

@@ -62,8 +62,12 @@ class Storage:
         target = local_path(location)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{target.name}.partial")
-        shutil.move(source, partial)
-        partial.replace(target)
+        try:
+            shutil.move(source, partial)
+            partial.replace(target)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
 
     def delete(self, location: str) -> None:
         """Delete a file this task moved there, if it is there."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
+import shutil
+import tempfile
 import time
 import traceback
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -114,16 +118,22 @@ def _discard(staged: Staged) -> None:
 
 
 class _Stage:
-    """The staging of one task."""
+    """One attempt at staging a task.
+
+    Spark may run a task again while the worker that ran it first, and was given up, still writes. So the digits in
+    the names of an attempt's files begin with some of its own.
+    """
 
     def __init__(self, task: Task) -> None:
         self._task = task
+        self._digits = f"{secrets.randbelow(10**12):012d}"
+        self._scratch = Path(tempfile.mkdtemp(dir=worker.scratch()))
         self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
         self._topic = task.ranges[0].partition.topic
         self._projector = Projector(
             worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves
         )
-        self._rejects = RejectFile(worker.scratch() / f"{uuid.uuid4()}.rejects.parquet")
+        self._rejects = RejectFile(self._scratch / "rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[int] = Counter()
         self._drift: dict[str, Seen] = {}
@@ -131,6 +141,17 @@ class _Stage:
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def run(self) -> Staged:
+        """Stage it whole, or leave nothing behind."""
+        try:
+            return self._run()
+        except BaseException:
+            with suppress(OSError):
+                self._discard_files()
+            raise
+        finally:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _run(self) -> Staged:
         reader = RangeReader(worker.consumer(self._task.reader), [each for each in self._task.ranges if each.length])
         for table, records in self._chunks(reader):
             self._project(table, records)
@@ -140,12 +161,10 @@ class _Stage:
         if self._drift:
             # The table gets new columns and the ranges are staged again: nothing of this try may be committed.
             self._discard_files()
-        summary = self._rejects.summary(self._task.rejects_path)
+        summary = self._rejects.summary(self._named(self._task.rejects_path, 0))
         if summary and self._task.tolerance == "all" and not self._drift:
             with self._timed("move"):
-                Storage().move(self._rejects.path, self._task.rejects_path)
-        elif summary:
-            self._rejects.path.unlink()
+                Storage().move(self._rejects.path, summary.path)
         return Staged(
             shape=self._task.shape,
             ranges=tuple(self._accounted(each) for each in reader.ranges),
@@ -190,7 +209,7 @@ class _Stage:
             yield batch
 
     def _project(self, table: pa.Table, records: pa.Table) -> None:
-        path = worker.scratch() / f"{uuid.uuid4()}.parquet"
+        path = self._scratch / f"{uuid.uuid4()}.parquet"
         with self._timed("project"):
             projected = self._projector.project(table, records, path)
         self._rejects.add(projected.rejects)
@@ -206,10 +225,13 @@ class _Stage:
             self._keep(projected.written)
 
     def _keep(self, written: Written) -> None:
-        location = self._task.data_path.replace("{}", f"{len(self._files):05d}")
+        location = self._named(self._task.data_path, len(self._files))
         Storage().move(written.path, location)
         metrics = iceberg_metrics(self._pipe.columns, written.statistics)
         self._files.append(StagedFile(location, written.rows, written.size, metrics))
+
+    def _named(self, pattern: str, number: int) -> str:
+        return pattern.replace("{}", f"{self._digits}{number:05d}")
 
     def _accounted(self, read: StagedRange) -> StagedRange:
         number = read.partition.partition

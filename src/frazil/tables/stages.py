@@ -1,10 +1,11 @@
 """What the files of a stage are called: their names tell whose they are and which commit they were meant for.
 
     data files    frazil-<CONNECTOR>-<base>-<stage>-<task>-<chunk>.parquet    where the table's data files go
-    reject files  rejects-<CONNECTOR>-<base>-<stage>-<task>.parquet           under `_frazil/`
+    reject files  rejects-<CONNECTOR>-<base>-<stage>-<task>-<chunk>.parquet   under `_frazil/`
     reject lists  list-<CONNECTOR>-<base>-<stage>.json                        under `_frazil/`
 
 `base` is the commit whose tokens the stage was planned from, `stage` the commit that it becomes if it is committed.
+The digits of `chunk` begin with some that each attempt at a task has for itself: Spark may run one twice.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _STAGE: Final = rf"([A-Z0-9_$]+)-({UUID})-({UUID})"
 _DATA: Final = re.compile(rf"frazil-{_STAGE}-[0-9]+-[0-9]+\.parquet")
-_REJECTS: Final = re.compile(rf"rejects-{_STAGE}-[0-9]+\.parquet")
+_REJECTS: Final = re.compile(rf"rejects-{_STAGE}-[0-9]+-[0-9]+\.parquet")
 _LIST: Final = re.compile(rf"list-{_STAGE}\.json")
 
 _LONGEST: Final = 100
@@ -44,12 +45,12 @@ class Stage:
         return cls(connector_in_names(connector), base, str(uuid.uuid4()))
 
     def data_file(self, task: int) -> str:
-        """The name of a task's data files, with `{}` for the number of the chunk."""
+        """The name of a task's data files, with `{}` for the digits of attempt and chunk."""
         return f"frazil-{self}-{task}-{{}}.parquet"
 
     def reject_file(self, task: int) -> str:
-        """The name of a task's reject file."""
-        return f"rejects-{self}-{task}.parquet"
+        """The name of a task's reject file, with `{}` likewise."""
+        return f"rejects-{self}-{task}-{{}}.parquet"
 
     @property
     def reject_list(self) -> str:

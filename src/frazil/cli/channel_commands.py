@@ -1,0 +1,82 @@
+"""`frazil channels` and the commands below it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from frazil.cli.options import Format, Home, Worker, home_of
+
+DryRun = Annotated[bool, Parameter(help="Show what would change, and change nothing.", negative=())]
+EvenIfOwned = Annotated[bool, Parameter(help="Also if the connector runs; it is fenced then.", negative=())]
+
+channels = App(name="channels")
+
+
+@channels.default
+def show(*, home: Home = None, worker: Worker = None, format: Format = "table") -> int:  # noqa: A002 (the option's name)
+    """Show every channel: its offset token, lag and counts, whether a connector runs or not."""
+    from frazil.cli.channels import show_channels
+
+    return show_channels(home_of(home), worker, format)
+
+
+@channels.command
+def reset(
+    name: Annotated[str, Parameter(help="A channel, or a connector for all of its channels.")],
+    *,
+    to_earliest: Annotated[bool, Parameter(help="Go on at the first record there is.", negative=())] = False,
+    to_latest: Annotated[bool, Parameter(help="Go on with records that come from now on.", negative=())] = False,
+    to_offset: Annotated[int | None, Parameter(help="Go on at this offset.")] = None,
+    to_time: Annotated[
+        str | None, Parameter(help="Go on at the first record of this time: ISO 8601, or ms since the epoch.")
+    ] = None,
+    topic: Annotated[str | None, Parameter(help="Only the connector's channels of this topic.")] = None,
+    table: Annotated[str | None, Parameter(help="Only in this table.")] = None,
+    reason: Annotated[str | None, Parameter(help="For the audit in the snapshot's summary.")] = None,
+    dry_run: DryRun = False,
+    even_if_owned: EvenIfOwned = False,
+    connector: Annotated[
+        Path | None, Parameter(help="The connector's file; default the one it was last run with from this home.")
+    ] = None,
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Set channels to other offsets: records before them are skipped, those behind are read again."""
+    from frazil.cli.reset import reset_channels, where_of
+    from frazil.connector.brokers import Brokers
+    from frazil.connector.resetting import Wanted
+
+    where = where_of(earliest=to_earliest, latest=to_latest, offset=to_offset, time=to_time)
+    wanted, brokers = Wanted(name, topic, table), Brokers(connector, worker)
+    return reset_channels(
+        home_of(home), brokers, worker, wanted, where, reason, dry=dry_run, force=even_if_owned, format=format
+    )
+
+
+@channels.command
+def adopt(
+    table: Annotated[str, Parameter(help="The table that is to have the tokens.")],
+    *,
+    name: Annotated[str | None, Parameter(help="Whose tokens, where there are several connectors'.")] = None,
+    source: Annotated[
+        str | None, Parameter(name="--from", help="The table that has the tokens; default what TABLE brought along.")
+    ] = None,
+    snapshot: Annotated[
+        int | None, Parameter(help="The snapshot of --from that was copied; default its current one.")
+    ] = None,
+    dry_run: DryRun = False,
+    even_if_owned: EvenIfOwned = False,
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Let a table that was copied, restored or replaced take over the tokens that belong to its rows."""
+    from frazil.cli.adopt import adopt_table
+    from frazil.connector.adopting import Source
+
+    taken = Source(source, snapshot)
+    return adopt_table(home_of(home), worker, table, taken, name, dry=dry_run, force=even_if_owned, format=format)

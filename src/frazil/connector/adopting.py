@@ -1,0 +1,182 @@
+"""`frazil channels adopt`: a table that holds the rows of another one takes over its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from frazil.config.entries import Entry
+from frazil.connector.amending import Amended, amend, audited, require_stopped, tokens_of
+from frazil.connector.holdings import tables_of
+from frazil.connector.registry import Registry
+from frazil.errors import ResetRefused
+from frazil.model import SourcePartition
+from frazil.tables.catalog import Catalog
+from frazil.tables.state import SnapshotState, TableState, ancestors
+from frazil.tables.table import Table
+from frazil.tables.tokens import PREFIX, Tokens, decode, key_of
+
+NOTE: Final = "frazil.adopt"
+"""The summary key of the audit entry."""
+
+COMMAND: Final = "frazil channels adopt"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Whose tokens a table takes over."""
+
+    table: str | None = None
+    """The table that they are in; None for what the new table brought along itself."""
+
+    snapshot: int | None = None
+    """The snapshot of that table which was copied; None if nothing was committed to it since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What an adoption does, or did."""
+
+    table: Table
+    connector: str
+    """The connector's key."""
+
+    tokens: Tokens
+    taken_from: str
+    owners: Sequence[str]
+    """What is known of the owners of both tables."""
+
+    @property
+    def entries(self) -> str:
+        """What `snowflake.topic2table.map` has to say from now on."""
+        return ",".join(str(Entry(topic, self.table.name.name, table_quoted=True)) for topic in self.tokens.topics)
+
+
+class Adopter:
+    """Lets tables of one catalog take over tokens."""
+
+    def __init__(self, catalog: Catalog, registry: Registry) -> None:
+        self._catalog = catalog
+        self._registered = registry.connectors()
+
+    def adopt(self, new: str, source: Source, connector: str | None, *, dry: bool, force: bool) -> Adoption:
+        """Write a connector's tokens into the table `new`; with `dry`, only say what that would do.
+
+        Args:
+            new: the table.
+            source: where the tokens come from.
+            connector: whose, by name or key; None where there is only one.
+            dry: whether nothing is to be written.
+            force: whether a connector that runs is no reason to stop.
+
+        Raises:
+            ResetRefused: there are no such tables or tokens, or the tokens do not belong to the rows.
+            OwnerRuns: the connector runs, and `force` does not allow that.
+            TableNotSupported: frazil cannot write the new table.
+        """
+        table = self._table(new)
+        table.shape()
+        old = self._table(source.table) if source.table else None
+        key, tokens = self._tokens(old or table, source.snapshot, connector)
+        owners = self._require_stopped([table] if old is None else [old, table], key, force=force)
+        if old is not None:
+            if source.snapshot is None:
+                _require_no_later_rows(old, table, tokens)
+            # The old table goes on naming its rejects that are not delivered; named twice they would be twice.
+            tokens = replace(tokens, rejects=None)
+
+        def change(known: Tokens | None) -> Amended:
+            _require_not_ahead(table, known, tokens)
+            audit = audited(COMMAND, source=str(old.name) if old else None, snapshot=source.snapshot)
+            return Amended(replace(tokens, rejects=tokens.rejects or (known.rejects if known else None)), audit)
+
+        if dry:
+            change(tokens_of(table, key))
+        else:
+            tokens = amend(table, key, NOTE, change)
+        return Adoption(table, key, tokens, str(old.name) if old else "its own properties", owners)
+
+    def _table(self, written: str) -> Table:
+        names = {str(each.name): each for each in tables_of(self._catalog)}
+        found = [each for name, each in names.items() if written.lower() in (name.lower(), each.name.name.lower())]
+        exact = [each for each in found if written in (str(each.name), each.name.name)]
+        if len(exact or found) != 1:
+            reason = "there is no table" if not found else "there are several tables"
+            raise ResetRefused(f"{reason} {written!r}", "Write its namespace too, as `frazil channels` shows it.")
+        return (exact or found)[0]
+
+    def _tokens(self, table: Table, snapshot: int | None, connector: str | None) -> tuple[str, Tokens]:
+        """The key of the connector, and its tokens in a table."""
+        state = table.state()
+        known = {key: decode(text) for key, text in state.properties_under(PREFIX).items()}
+        keys = [key for key, tokens in known.items() if connector in (None, key, tokens.name)]
+        if not keys:
+            raise ResetRefused(
+                f"the table {table.name} has no tokens" + (f" of {connector}" if connector else ""),
+                "Name the table that holds the same rows and has them: --from TABLE.",
+            )
+        if len(keys) > 1:
+            raise ResetRefused(
+                f"the table {table.name} has tokens of {', '.join(sorted(keys))}", "Say whose: --name CONNECTOR."
+            )
+        (key,) = keys
+        found = tokens_of(table, key) if snapshot is None else _tokens_at(state, snapshot, key, str(table.name))
+        return key, found or known[key]
+
+    def _require_stopped(self, tables: Sequence[Table], key: str, *, force: bool) -> list[str]:
+        known = self._registered.get(key)
+        held = [(table, tokens) for table in tables if (tokens := tokens_of(table, key))]
+        return [require_stopped(table, key, tokens, known, force=force) for table, tokens in held]
+
+
+def _tokens_at(state: TableState, snapshot: int, connector: str, table: str) -> Tokens:
+    """The tokens that held when `snapshot` was the current one."""
+    found: SnapshotState | None = state.snapshot(snapshot)
+    while found is not None:
+        text = found.summary(key_of(connector))
+        if text is not None:
+            return decode(text)
+        found = None if found.parent is None else state.snapshot(found.parent)
+    raise ResetRefused(
+        f"neither the snapshot {snapshot} of {table} nor one before it has tokens of {connector}",
+        "Look for one in the table's snapshots; those that expired are gone.",
+    )
+
+
+def _require_no_later_rows(old: Table, new: Table, tokens: Tokens) -> None:
+    """Refuse tokens that moved after the new table had got its rows: it lacks those that came with them."""
+    first = [*ancestors(new.state())][-1:]
+    if not first or first[0].parent is not None:
+        return
+    later = [time for time in _times(tokens) if time > first[0].timestamp]
+    if later:
+        raise ResetRefused(
+            f"records landed in {old.name} after {new.name} was made, and are not in it",
+            "Say which snapshot it was made from: --snapshot ID; or stop the connector and copy again.",
+        )
+
+
+def _require_not_ahead(table: Table, known: Tokens | None, tokens: Tokens) -> None:
+    """Refuse to move channels of the new table back."""
+    held = _positions(known) if known else {}
+    taken = _positions(tokens)
+    ahead = sorted(partition for partition, token in held.items() if token > taken.get(partition, -1))
+    if ahead:
+        raise ResetRefused(
+            f"the table {table.name} is ahead of the tokens it is to take: {ahead[0]} is at {held[ahead[0]]} there",
+            "If its records are to be read again, use `frazil channels reset`.",
+        )
+
+
+def _positions(tokens: Tokens) -> Mapping[SourcePartition, int]:
+    return {
+        SourcePartition(topic, number): int(channel.token)
+        for topic, found in tokens.topics.items()
+        for number, channel in enumerate(found.channels)
+        if channel.token is not None
+    }
+
+
+def _times(tokens: Tokens) -> list[int]:
+    return [channel.time for found in tokens.topics.values() for channel in found.channels if channel.time is not None]

@@ -1,0 +1,52 @@
+"""Whose tokens are in which tables of a catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import structlog
+
+from frazil.errors import FrazilError, Terminal
+from frazil.tables.catalog import Catalog
+from frazil.tables.table import Table
+from frazil.tables.tokens import PREFIX, Tokens, read
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The tokens of one connector in one table."""
+
+    table: Table
+    connector: str
+    """The connector's key."""
+
+    tokens: Tokens
+
+
+def tables_of(catalog: Catalog) -> Iterator[Table]:
+    """All tables of a catalog."""
+    for namespace in catalog.namespaces():
+        for name in catalog.tables(namespace):
+            yield Table(catalog.jvm, name, catalog.load(name))
+
+
+def holdings(catalog: Catalog, despite: tuple[type[Terminal], ...] = ()) -> Iterator[Holding]:
+    """The tokens of all connectors in all tables; where some cannot be read, it is logged.
+
+    Args:
+        catalog: where the tables are.
+        despite: errors in whose place the mirror is taken, as for `frazil.tables.tokens.read`.
+    """
+    for table in tables_of(catalog):
+        state = table.state()
+        for connector in sorted(state.properties_under(PREFIX)):
+            try:
+                tokens = read(state, str(table.name), connector, despite)
+            except FrazilError as error:
+                _log.error("the tokens of a connector cannot be read", connector=connector, cause=str(error))
+                continue
+            if tokens is not None:
+                yield Holding(table, connector, tokens)

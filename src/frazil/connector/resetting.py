@@ -1,0 +1,170 @@
+"""`frazil channels reset`: set the tokens of channels to other offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped
+from frazil.connector.brokers import Brokers
+from frazil.connector.holdings import Holding, holdings
+from frazil.connector.registry import Registry
+from frazil.cycle.resets import Move, after, chosen, moves
+from frazil.errors import ResetRefused
+from frazil.model import SourcePartition
+from frazil.sources.base import TopicFacts
+from frazil.sources.kafka.admin import KafkaSource
+from frazil.tables.catalog import Catalog
+from frazil.tables.tokens import Tokens
+
+NOTE = "frazil.reset"
+"""The summary key of the audit entry."""
+
+COMMAND = "frazil channels reset"
+
+Place: TypeAlias = Literal["earliest", "latest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where channels are to go on; exactly one is given."""
+
+    offset: int | None = None
+    """The offset to read next."""
+
+    place: Place | None = None
+    moment: int | None = None
+    """The first record at or after it, in ms since the epoch."""
+
+    def __str__(self) -> str:
+        if self.offset is not None:
+            return f"offset {self.offset}"
+        return self.place or f"time {self.moment}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be reset."""
+
+    name: str
+    """A connector, by name or key, or a channel."""
+
+    topic: str | None = None
+    table: str | None = None
+    """Only this topic, only this table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """What a reset does, or did, to one connector on one table."""
+
+    holding: Holding
+    moves: Sequence[Move]
+    owner: str
+    """What is known of the owner."""
+
+    absent: Sequence[str]
+    """Topics that the broker does not have; their tokens stay."""
+
+
+class Resetter:
+    """Resets channels of the connectors of one catalog."""
+
+    def __init__(self, catalog: Catalog, registry: Registry, brokers: Brokers) -> None:
+        self._catalog = catalog
+        self._registered = registry.connectors()
+        self._brokers = brokers
+
+    def reset(self, wanted: Wanted, where: Where, reason: str | None, *, dry: bool, force: bool) -> list[Reset]:
+        """Set the channels that are wanted to where they are to go on; with `dry`, only say what that would do.
+
+        Raises:
+            ResetRefused: there is no such channel, or it cannot go on there.
+            OwnerRuns: a connector runs, and `force` does not allow that.
+        """
+        found = [(each, only) for each in holdings(self._catalog, DESPITE) for only in _matches(each, wanted)]
+        if not found:
+            raise ResetRefused(
+                f"no table has tokens of {wanted.name!r}" + (f" for the topic {wanted.topic}" if wanted.topic else ""),
+                "Give the name of a connector or of a channel, as `frazil channels` shows them.",
+            )
+        connectors = sorted({each.connector for each, _ in found})
+        if len(connectors) > 1:
+            raise ResetRefused(
+                f"{wanted.name!r} may mean {' or '.join(connectors)}", "Give the connector's name in upper case."
+            )
+        planned = [self._plan(each, only, wanted.topic, where, force=force) for each, only in found]
+        if not dry:
+            for plan, facts in planned:
+                self._commit(plan, facts, where, reason)
+        return [plan for plan, _ in planned]
+
+    def _plan(
+        self, holding: Holding, only: SourcePartition | None, topic: str | None, where: Where, *, force: bool
+    ) -> tuple[Reset, Mapping[str, TopicFacts]]:
+        known = self._registered.get(holding.connector)
+        owner = require_stopped(holding.table, holding.connector, holding.tokens, known, force=force)
+        topics = [only.topic] if only else [topic] if topic else sorted(holding.tokens.topics)
+        with self._brokers.source(holding.connector, known, topics) as source:
+            facts = source.facts(topics)
+            targets = _targets(source, chosen(holding.tokens, facts, topics, only), where)
+        absent = [each for each in topics if each not in facts]
+        return Reset(holding, moves(holding.tokens, targets, facts), owner, absent), facts
+
+    def _commit(self, plan: Reset, facts: Mapping[str, TopicFacts], where: Where, reason: str | None) -> None:
+        targets = {move.partition: move.after for move in plan.moves}
+
+        def change(known: Tokens | None) -> Amended:
+            tokens = known or plan.holding.tokens
+            done = moves(tokens, targets, facts)
+            channels = {
+                str(move.partition): {"from": tokens.channel(move.partition).token, "to": str(move.after - 1)}
+                for move in done
+            }
+            audit = audited(COMMAND, to=str(where), reason=reason, tokens=channels)
+            return Amended(after(tokens, done, facts, time.time_ns() // 1_000_000), audit)
+
+        if plan.moves:
+            amend(plan.holding.table, plan.holding.connector, NOTE, change)
+
+
+def _matches(holding: Holding, wanted: Wanted) -> list[SourcePartition | None]:
+    """What of a holding is wanted: [None] for all of its channels, one channel, or nothing."""
+    if wanted.table is not None and wanted.table.lower() not in (
+        str(holding.table.name).lower(),
+        holding.table.name.name.lower(),
+    ):
+        return []
+    if wanted.topic is not None and wanted.topic not in holding.tokens.topics:
+        return []
+    if wanted.name in (holding.connector, holding.tokens.name):
+        return [None]
+    return [
+        SourcePartition(topic, number)
+        for topic, found in holding.tokens.topics.items()
+        for number in range(len(found.channels))
+        if wanted.name == f"{holding.connector}_{topic}_{number}" and wanted.topic in (None, topic)
+    ]
+
+
+def _targets(
+    source: KafkaSource, partitions: Collection[SourcePartition], where: Where
+) -> Mapping[SourcePartition, int]:
+    """The offset each partition goes on at."""
+    if where.place == "earliest":
+        return source.earliest(partitions)
+    if where.place == "latest":
+        return source.latest(partitions)
+    if where.moment is not None:
+        return source.at_time(partitions, where.moment)
+    first, end, offset = source.earliest(partitions), source.latest(partitions), where.offset or 0
+    for partition in partitions:
+        if not first[partition] <= offset <= end[partition]:
+            raise ResetRefused(
+                f"{partition} cannot go on at offset {offset}: it holds those from {first[partition]} up to "
+                f"{end[partition]}",
+                "Choose one of them, or --to-earliest or --to-latest.",
+            )
+    return dict.fromkeys(partitions, offset)

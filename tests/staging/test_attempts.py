@@ -1,0 +1,116 @@
+"""A task may run twice, and may be cut short: each attempt has files of its own, and a failed one leaves none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.disks import SmallDisk
+
+from frazil.dev.kafka import KafkaBroker
+from frazil.model import Range, Shape, SourcePartition, Staged, TableName, Task
+from frazil.staging import worker
+from frazil.staging.task import stage
+from frazil.testing.records import produce
+
+from .chunks import columns
+
+
+@pytest.fixture
+def task(broker: KafkaBroker, topic: str, tmp_path: Path) -> Task:
+    """Ten good records and a bad one, to be staged below `tmp_path`."""
+    values = [b'{"number": %d}' % number for number in range(10)]
+    produce(broker.bootstrap_servers, topic, [*values[:5], b"no JSON", *values[5:]])
+    return Task(
+        connector="SHOP",
+        ranges=(Range(SourcePartition(topic, 0), 0, 11),),
+        shape=Shape(
+            TableName(("public",), "ORDERS"), "u", 0, 0, 0, columns(number="long"), has_rows=True, evolves=False
+        ),
+        data_path=f"file:{tmp_path}/data/frazil-7-{{}}.parquet",
+        rejects_path=f"file:{tmp_path}/rejects/rejects-7-{{}}.parquet",
+        reader={"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "isolation.level": "read_uncommitted"},
+        tolerance="all",
+    )
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallDisk]:
+    """A worker whose scratch directory is on a small disk."""
+    with SmallDisk.mounted(tmp_path / "scratch") as disk:
+        monkeypatch.setattr(worker, "_scratch", disk.root)
+        monkeypatch.setattr(worker, "_connection", None)
+        yield disk
+
+
+def test_two_attempts_at_a_task_have_different_files_and_the_first_ones_stay_as_they_are(task: Task) -> None:
+    first = stage(task)
+    held = contents(first)
+    second = stage(task)
+
+    assert first.failure is None
+    assert len(first.files) == 1
+    assert contents(first) == held
+    assert held.keys().isdisjoint(contents(second))
+
+
+def test_every_file_is_named_as_the_task_says(task: Task) -> None:
+    staged = stage(task)
+
+    assert staged.rejects is not None
+    assert Path(staged.files[0].path).match("data/frazil-7-*[0-9].parquet")
+    assert Path(staged.rejects.path).match("rejects/rejects-7-*[0-9].parquet")
+    assert staged.rejects.count == 1
+
+
+def test_what_a_failed_attempt_had_put_in_place_and_in_scratch_is_gone(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "rejects"
+    blocked.write_text("no directory")
+
+    staged = stage(task)
+
+    assert staged.failure is not None
+    assert staged.failure.error == "stage_failed"
+    assert str(blocked) in staged.failure.message
+    assert list((tmp_path / "data").iterdir()) == []
+    assert [path for path in worker.scratch().rglob("*") if path.is_file()] == []
+
+
+def test_a_full_scratch_disk_fails_the_stage_and_rejects_nothing(
+    task: Task, scratch: SmallDisk, tmp_path: Path
+) -> None:
+    assert stage(task).failure is None
+    scratch.fill()
+
+    full = stage(task)
+    left = scratch.files()
+    scratch.empty()
+    again = stage(task)
+
+    assert full.failure is not None
+    assert full.failure.error == "stage_failed"
+    assert str(scratch.root) in full.failure.message
+    assert full.rejects is None
+    assert left == set()
+    assert again.failure is None
+    assert (again.files[0].rows, again.rejects and again.rejects.count) == (10, 1)
+
+
+def test_a_full_disk_of_the_table_keeps_no_half_file(task: Task, tmp_path: Path) -> None:
+    with SmallDisk.mounted(tmp_path / "data") as disk:
+        disk.fill()
+        staged = stage(task)
+
+        assert staged.failure is not None
+        assert "No space left" in staged.failure.message
+        assert str(disk.root) in staged.failure.message
+        assert disk.files() == set()
+
+
+def contents(staged: Staged) -> dict[Path, bytes]:
+    """The files of a stage, rejects included."""
+    paths = [file.path for file in staged.files] + ([staged.rejects.path] if staged.rejects else [])
+    return {path: path.read_bytes() for path in (Path(each.removeprefix("file:")) for each in paths)}
