@@ -1,0 +1,54 @@
+"""What a connector tells of keys without a column, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import structlog
+
+from frazil.cycle.notices import OTHER, Notices
+from frazil.model import Shape, Staged, TableName
+
+ORDERS = TableName(("public",), "ORDERS")
+SHAPE = Shape(ORDERS, "u", 0, 0, 0, (), has_rows=True, evolves=False)
+
+
+def notices() -> Notices:
+    return Notices(SimpleNamespace(name="c", errors_log_enable=False, errors_log_include_messages=False))  # type: ignore[arg-type]
+
+
+def staged(dropped: Mapping[str, int]) -> list[Staged]:
+    return [Staged(SHAPE, (), dropped=dropped)]
+
+
+def test_a_key_is_counted_each_time_and_told_of_once() -> None:
+    known = notices()
+
+    with structlog.testing.capture_logs() as lines:
+        known.committed(ORDERS, staged({"late": 2}))
+        known.committed(ORDERS, staged({"late": 3, "new": 1}))
+
+    assert known.dropped == {"public.ORDERS.late": 5, "public.ORDERS.new": 1}
+    assert [line["key"] for line in lines] == ["late", "new"]
+
+
+def test_keys_made_up_record_by_record_flood_neither_the_log_nor_the_memory() -> None:
+    known = notices()
+
+    with structlog.testing.capture_logs() as lines:
+        for chunk in range(20):
+            known.committed(ORDERS, staged({f"{chunk}-{number}": 1 for number in range(1000)}))
+
+    assert len(known.dropped) == len(lines) == 1001
+    assert known.dropped.total() == 20_000
+    assert known.dropped[f"public.ORDERS.{OTHER}"] == 19_000
+
+
+def test_a_long_key_is_told_of_by_its_beginning() -> None:
+    known = notices()
+
+    known.committed(ORDERS, staged({"x" * 1_000_000: 1}))
+
+    (key,) = known.dropped
+    assert len(key) < 300
