@@ -41,4 +41,4 @@ def referred_to(java: Any, jvm: Any, names: Collection[str], deadline: float) ->
 
 def _in_time(deadline: float) -> None:
     if time.monotonic() > deadline:
-        raise TimeoutError("the table has too many snapshots to look through in a short time")
+        raise TimeoutError("the table has too many snapshots to look through within minutes; expire old ones")
