@@ -394,6 +394,9 @@ class ChannelStatus:
     rows_inserted: int
     rows_parsed: int
     rows_error: int
+    records_lost: int
+    """Offsets that retention deleted before they were read, and that were skipped."""
+
     last_error: str | None
     state: str
     last_commit_time: str | None

@@ -12,7 +12,10 @@ from cyclopts import App, CycloptsError, Parameter
 
 from frazil import __version__
 from frazil.cli import log
+from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
+from frazil.cli.options import Home, Worker, home_of
+from frazil.cli.visible import visible
 from frazil.errors import FrazilError, InvalidConfiguration
 
 FAILED = 1
@@ -23,10 +26,8 @@ MISCONFIGURED = 2
 
 app = App(name="frazil", version=__version__, help="Streams into Apache Iceberg tables, exactly once.")
 dev = App(name="dev", help="A broker and a demo on this machine.")
+app.command(channels)
 app.command(dev)
-
-Home = Annotated[Path | None, Parameter(help="Where the embedded catalog lives; default FRAZIL_HOME or ./frazil-data.")]
-Worker = Annotated[Path | None, Parameter(help="A worker file, as for connect-standalone.")]
 
 
 @app.command
@@ -48,19 +49,6 @@ def run(
 
 
 @app.command
-def channels(
-    *,
-    home: Home = None,
-    worker: Worker = None,
-    format: Annotated[Literal["table", "json"], Parameter(help="For people or for programs.")] = "table",  # noqa: A002 (the option's name)
-) -> int:
-    """Show every channel: its offset token, lag and counts, whether a connector runs or not."""
-    from frazil.cli.channels import show_channels
-
-    return show_channels(_home(home), worker, format)
-
-
-@app.command
 def sql(
     query: Annotated[str, Parameter(help="One SELECT.")],
     *,
@@ -71,7 +59,7 @@ def sql(
     """Run a SELECT over the tables, also while a connector runs."""
     from frazil.cli.sql import run_query
 
-    return run_query(query, _home(home), worker, format)
+    return run_query(query, home_of(home), worker, format)
 
 
 @app.command
@@ -85,7 +73,7 @@ def validate(
     from frazil.cli.run import load_all
 
     for settings in load_all(connectors, worker, _overrides(set, None)):
-        print(f"{settings.name}: valid")
+        print(f"{visible(settings.name)}: valid")
     return 0
 
 
@@ -112,7 +100,7 @@ def demo(
     """Produce orders to a real broker, land them in a table, and prove that none is missing or doubled."""
     from frazil.cli.demo import run_demo
 
-    return run_demo(_home(home), seconds, rate)
+    return run_demo(home_of(home), seconds, rate)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,10 +123,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output (`head`, a pager) has seen enough; Python must not complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-
-
-def _home(home: Path | None) -> Path:
-    return home or Path(os.environ.get("FRAZIL_HOME") or "./frazil-data")
 
 
 def _overrides(assignments: list[str] | None, home: Path | None) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -15,14 +15,15 @@ from rich.table import Table as RichTable
 
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
+from frazil.cli.visible import cell, visible_json
+from frazil.connector.brokers import source_of
 from frazil.connector.channels import channels_of
+from frazil.connector.holdings import Holding, holdings
 from frazil.connector.registry import Registered, Registry
+from frazil.cycle import sharing
 from frazil.errors import FrazilError
 from frazil.model import ChannelStatus, SourcePartition
-from frazil.sources.kafka.admin import KafkaSource
-from frazil.tables.catalog import Catalog
-from frazil.tables.table import Table
-from frazil.tables.tokens import PREFIX, Tokens, read
+from frazil.tables.tokens import Tokens
 
 _log = structlog.get_logger(__name__)
 
@@ -31,44 +32,33 @@ def show_channels(home: Path, worker: Path | None, format: Literal["table", "jso
     """Print the channels of all connectors that ever committed to the catalog."""
     console = people()
     with open_catalog(home, worker, console) as (_, catalog), console.status("Reading the tables …"):
-        found = list(_channels(catalog, Registry(home)))
+        registered = Registry(home).connectors()
+        held = list(holdings(catalog))
+        found = [each for holding in held for each in _channels_of(holding, registered.get(holding.connector))]
     if format == "json":
-        sys.stdout.write(orjson.dumps([asdict(each) for each in found], option=orjson.OPT_INDENT_2).decode() + "\n")
+        document = orjson.dumps([asdict(each) for each in found], option=orjson.OPT_INDENT_2).decode()
+        sys.stdout.write(visible_json(document) + "\n")
     else:
         Console(width=None if sys.stdout.isatty() else 200).print(
             _table(found) if found else "No connector has opened a table yet."
         )
+    _tell_of_sharing(held)
     return 0
 
 
-def _channels(catalog: Catalog, registry: Registry) -> Iterator[ChannelStatus]:
-    registered = registry.connectors()
-    for namespace in catalog.namespaces():
-        for name in catalog.tables(namespace):
-            table = Table(catalog.jvm, name, catalog.load(name))
-            state = table.state()
-            for connector in sorted(state.properties_under(PREFIX)):
-                try:
-                    tokens = read(state, str(name), connector)
-                except FrazilError as error:
-                    _log.error("the tokens of a connector cannot be read", connector=connector, cause=str(error))
-                    continue
-                if tokens is not None:
-                    yield from _of_table(table, connector, tokens, registered.get(connector))
-
-
-def _of_table(table: Table, connector: str, tokens: Tokens, known: Registered | None) -> list[ChannelStatus]:
+def _channels_of(holding: Holding, known: Registered | None) -> list[ChannelStatus]:
+    connector, tokens, name = holding.connector, holding.tokens, holding.table.name
     partitions = [
         SourcePartition(topic, number)
         for topic, found in tokens.topics.items()
         for number in range(len(found.channels))
     ]
     state = known.current_state() if known else "STOPPED"
-    full, alone = str(table.name), table.name.name
+    full, alone = str(name), name.name
     if known is None:
         return channels_of(connector, full, alone, tokens, {}, state, None)
     try:
-        source = _source(known, tokens)
+        source = source_of(known.client(), tuple(tokens.topics), known.isolation_level)
     except FrazilError as error:
         _log.warning("the broker cannot be asked", connector=known.name, cause=error.message)
         return channels_of(connector, full, alone, tokens, {}, state, None)
@@ -81,11 +71,13 @@ def _of_table(table: Table, connector: str, tokens: Tokens, known: Registered | 
         source.close()
 
 
-def _source(known: Registered, tokens: Tokens) -> KafkaSource:
-    isolation: Literal["read_uncommitted", "read_committed"] = (
-        "read_committed" if known.isolation_level == "read_committed" else "read_uncommitted"
-    )
-    return KafkaSource(known.client(), "frazil-channels", tuple(tokens.topics), None, "earliest", isolation)
+def _tell_of_sharing(held: Sequence[Holding]) -> None:
+    tables: dict[str, dict[str, Tokens]] = {}
+    for each in held:
+        tables.setdefault(str(each.table.name), {})[each.connector] = each.tokens
+    for table, by_connector in tables.items():
+        for found in sharing.shared(by_connector):
+            sharing.tell(table, found)
 
 
 def _table(found: Sequence[ChannelStatus]) -> RichTable:
@@ -100,12 +92,13 @@ def _table(found: Sequence[ChannelStatus]) -> RichTable:
         "lag s",
         "rows",
         "rejected",
+        "lost",
         "state",
         "last commit",
         "last error",
     )
     for each in found:
-        table.add_row(
+        texts = (
             each.connector,
             each.topic,
             str(each.partition),
@@ -116,10 +109,12 @@ def _table(found: Sequence[ChannelStatus]) -> RichTable:
             _shown(each.lag_seconds),
             f"{each.rows_inserted:,}",
             f"{each.rows_error:,}",
+            f"{each.records_lost:,}",
             each.state,
             _shown(each.last_commit_time),
             _shown(each.last_error),
         )
+        table.add_row(*map(cell, texts))
     return table
 
 

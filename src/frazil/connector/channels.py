@@ -57,6 +57,7 @@ def channels_of(
             rows_inserted=channel.inserted,
             rows_parsed=channel.parsed,
             rows_error=channel.errors,
+            records_lost=channel.lost,
             last_error=_last_error(tokens.last_error, partition),
             state=state,
             last_commit_time=_time(channel),

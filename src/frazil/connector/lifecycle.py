@@ -18,8 +18,8 @@ from frazil.config import ConnectorSettings, load
 from frazil.connector.backoff import FIRST, attempts
 from frazil.connector.channels import channels_of
 from frazil.cycle import CycleReport, Ingestion
-from frazil.cycle.job import StagingJob
 from frazil.cycle.identity import require_topics
+from frazil.cycle.job import StagingJob
 from frazil.errors import (
     Fenced,
     FrazilError,

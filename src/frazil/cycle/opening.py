@@ -12,6 +12,7 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
+from frazil.cycle import sharing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.opened import OpenTable
 from frazil.cycle.starting import Starting, is_fresh
@@ -100,6 +101,7 @@ class Opener:
             except TokensMoved:
                 table.refresh()
                 continue
+            sharing.warn(str(name), table.state(), self._settings.key)
             self.sweeper.opened(table, last_commit(state, known, self._settings.key))
             _log.info("opened a table", connector=self._settings.name, table=str(name), owner_epoch=epoch)
             return OpenTable(table, table.uuid, committed, epoch, {facts.topic for facts in topics})

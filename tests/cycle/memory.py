@@ -1,0 +1,65 @@
+"""A connector on one topic, with broker and catalog in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from frazil.config import ConnectorSettings, load
+from frazil.cycle import Ingestion
+from frazil.model import SourcePartition, TableName
+from frazil.testing.memory import MemoryCatalog, MemoryCluster, MemoryRecord, MemoryTable, ingestion
+
+TABLE = TableName(("public",), "ORDERS")
+
+
+def settings(**keys: str) -> ConnectorSettings:
+    """The settings of a connector `shop` on the topic `orders`; double underscores in keys stand for dots."""
+    given = {
+        "name": "shop",
+        "connector.class": "frazil.KafkaConnector",
+        "topics": "orders",
+        "bootstrap.servers": "memory:9092",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    return load({**given, **{key.replace("__", "."): value for key, value in keys.items()}})
+
+
+@dataclass
+class World:
+    """What outlives a connector."""
+
+    cluster: MemoryCluster = field(default_factory=MemoryCluster)
+    catalog: MemoryCatalog = field(default_factory=MemoryCatalog)
+
+    def produce(self, count: int, partition: int = 0, topic: str = "orders") -> None:
+        log = self.cluster.topics[topic].logs[partition]
+        log.append(*(MemoryRecord({"id": log.latest + n}) for n in range(count)))
+
+    def connector(self, **keys: str) -> Ingestion:
+        """A process that opens the connector; it has read nothing yet."""
+        return ingestion(settings(**keys), self.cluster, self.catalog)
+
+    def run(self, **keys: str) -> Ingestion:
+        """A process that opens the connector and reads what there is."""
+        found = self.connector(**keys)
+        found.cycle()
+        return found
+
+    @property
+    def table(self) -> MemoryTable:
+        return self.catalog.tables[TABLE]
+
+    def offsets(self, partition: int = 0, topic: str = "orders") -> list[int]:
+        """The offsets whose rows are in the table."""
+        return sorted(row.offset for row in self.table.rows() if row.partition == SourcePartition(topic, partition))
+
+
+def orders(partition: int = 0) -> SourcePartition:
+    return SourcePartition("orders", partition)
+
+
+def token(found: Ingestion, partition: int = 0) -> str | None:
+    """A channel's token, as the process has it."""
+    (opened,) = found.tables.values()
+    return opened.tokens.channel(orders(partition)).token
