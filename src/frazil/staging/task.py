@@ -22,6 +22,7 @@ from frazil.errors import StageFailed, StorageNotSupported
 from frazil.model import NOTHING_SEEN, Seen, Staged, StagedFile, StagedRange, StageFailure, Task
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
+from frazil.records.dropped import Dropped
 from frazil.sources.kafka.reader import RangeReader, ReadFailed
 from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
@@ -137,7 +138,7 @@ class _Stage:
         self._files: list[StagedFile] = []
         self._skipped: Counter[int] = Counter()
         self._drift: dict[str, Seen] = {}
-        self._dropped: Counter[str] = Counter()
+        self._dropped = Dropped()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def run(self) -> Staged:
@@ -213,7 +214,8 @@ class _Stage:
         with self._timed("project"):
             projected = self._projector.project(table, records, path)
         self._rejects.add(projected.rejects)
-        self._dropped.update(projected.unknown)
+        for key, count in projected.unknown.items():
+            self._dropped.note(key, count)
         for key, seen in projected.drift.items():
             self._drift[key] = self._drift.get(key, NOTHING_SEEN).merged_with(seen)
         if projected.written is None:
