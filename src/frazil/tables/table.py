@@ -17,6 +17,7 @@ from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables.evolution import unambiguous
+from frazil.tables.expiry import told_by_snapshots
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
 from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
@@ -153,6 +154,14 @@ class Table:
         if not self.is_ours or time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
             return
         self._last_expiry = time.monotonic()
+        if held_by := told_by_snapshots(self.state(), str(self.name)):
+            _log.warning(
+                "old snapshots are kept: since the table was changed behind their backs, only snapshots tell where "
+                "connectors stand; start them, or reset them",
+                table=str(self.name),
+                connectors=held_by,
+            )
+            return
         before = time.time_ns() // 1_000_000 - min_age_ms
         try:
             self.java.expireSnapshots().expireOlderThan(before).retainLast(1).commit()

@@ -14,6 +14,7 @@ from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import created_type
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
+from frazil.tables.expiry import told_by_snapshots
 from frazil.tables.state import MemoryState
 from frazil.tables.table import CREATED_BY
 from frazil.testing.memory.table import Files, MemoryTable, TableSnapshot, with_snapshot
@@ -170,6 +171,8 @@ class MemoryTarget:
             return
         self._last_expiry = now
         self.refresh()
+        if told_by_snapshots(self._state, str(self.name)):
+            return
         self._table.expire(self._table.older_than(int(now * 1000) - min_age_ms))
 
     def write_file(self, path: str, content: bytes) -> None:
