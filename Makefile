@@ -47,6 +47,10 @@ format: setup ## Format the code
 docs: setup ## Write the generated pages anew
 	$(BIN)/python -m frazil.config.reference docs/configuration.md
 
+.PHONY: mutants
+mutants: setup ## Take out what makes commits exactly-once, piece by piece: do tests notice? (docs/testing.md)
+	$(BIN)/python -m tests.mutants
+
 .PHONY: bench
 bench: setup ## Measure throughput and latency (docs/performance.md)
 	$(BIN)/python bench/throughput.py

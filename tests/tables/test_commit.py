@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from frazil.errors import CatalogUnavailable, CommitUnknown
+from frazil.errors import CatalogUnavailable, CommitUnknown, Fenced
 from frazil.model import Conversion, SourcePartition, StagedFile, TableName
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.checks import Expectation
@@ -28,13 +28,15 @@ def table(catalog: MemoryCatalog) -> MemoryTarget:
     return catalog.open(NAME, {}, Conversion())
 
 
-def append(table: MemoryTarget, commit_id: str, after: str | None = None) -> Committed:
+def append(
+    table: MemoryTarget, commit_id: str, after: str | None = None, *, owner: str = "me", epoch: int = 1
+) -> Committed:
     """Commit one file, as the owner of the table."""
-    tokens = Tokens("shop", commit_id, "me", 1, opener="here").with_channel(
+    tokens = Tokens("shop", commit_id, owner, epoch, opener="here").with_channel(
         SourcePartition("orders", 0), Channel("9"), "c", "t"
     )
     path = table._table.write(())
-    expected = Expectation("SHOP", "me", 1, after, (), table.uuid)
+    expected = Expectation("SHOP", owner, epoch, after, (), table.uuid)
     return commit(table, [StagedFile(path, 1, 1, {})], tokens, expected)
 
 
@@ -119,3 +121,15 @@ def test_a_commit_that_cannot_be_read_back_happened(
 
     assert append(table, "first").tokens.commit == "first"
     assert committed(table) == "first"
+
+
+def test_a_writer_that_was_overtaken_adds_nothing(catalog: MemoryCatalog, table: MemoryTarget) -> None:
+    append(table, "first")
+    rival = catalog.open(NAME, None, Conversion())
+    append(rival, "second", after="first", owner="rival", epoch=2)
+
+    with pytest.raises(Fenced):
+        append(table, "stale", after="first")
+
+    assert committed(table) == "second"
+    assert len(table._table.history) == 2

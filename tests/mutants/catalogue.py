@@ -1,0 +1,84 @@
+"""The mutants: what each one lacks, and which tests must go red."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A passage of a module and what stands there instead."""
+
+    module: str
+    """Its path below `src/frazil`."""
+
+    old: str
+    """Must be there exactly once, or the mutant is out of date."""
+
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """The package without one of the things that make commits exactly-once."""
+
+    name: str
+    lacks: str
+    edits: tuple[Edit, ...]
+    pure: tuple[str, ...]
+    """Tests of pure rules that must go red; seconds each."""
+
+    real: tuple[str, ...]
+    """The same with a real broker, and where a table is looked at, with Spark."""
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """All tests that must go red, as pytest names them."""
+        return self.pure + self.real
+
+
+MUTANTS = (
+    Mutant(
+        "no-check",
+        "the check before the swap",
+        (Edit("tables/commit.py", "check(swap.base, str(table.name), expected)\n", "pass\n"),),
+        pure=("tests/tables/test_commit.py::test_a_writer_that_was_overtaken_adds_nothing",),
+        real=(
+            "tests/integration/test_owners.py::test_a_rival_that_commits_between_plan_and_swap_wins_and_nothing_comes_twice",
+        ),
+    ),
+    Mutant(
+        "no-mirror",
+        "the mirror of the tokens in a table property",
+        (
+            Edit(
+                "tables/tokens.py",
+                "    mirror = state.property(key_of(connector))\n    return None if mirror is None else",
+                "    mirror = None\n    return None if mirror is None else",
+            ),
+        ),
+        pure=("tests/tables/test_tokens.py::test_after_compaction_and_expiry_the_mirror_speaks",),
+        real=("tests/integration/test_owners.py::test_compaction_and_expiry_by_others_leave_the_tokens_in_the_mirror",),
+    ),
+    Mutant(
+        "no-epoch",
+        "the owner epoch: neither the check nor a recall compares it",
+        (
+            Edit(
+                "tables/checks.py",
+                "        found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)\n",
+                "        False\n",
+            ),
+            Edit("cycle/opening.py", "if tokens.epoch > opened.epoch:", "if False:"),
+        ),
+        pure=("tests/tables/test_checks.py::test_a_newer_opener_fences_and_is_named",),
+        real=("tests/integration/test_owners.py::test_the_newest_opener_of_a_name_wins_and_the_other_stops_for_good",),
+    ),
+    Mutant(
+        "no-reset-error",
+        "`auto.offset.reset=error` of the tasks' consumers",
+        (Edit("sources/kafka/reader.py", '        "auto.offset.reset": "error",\n', ""),),
+        pure=("tests/sources/test_reader.py::test_what_correctness_needs_wins_over_the_users_settings",),
+        real=("tests/sources/test_reader.py::test_an_offset_that_retention_deleted_is_data_loss_and_never_a_jump",),
+    ),
+)
