@@ -16,6 +16,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Mes
 
 from frazil.model import Range, StagedRange, StageFailure
 from frazil.sources.kafka.faults import QUIET, is_missing_topic, is_vanished_offset, passes
+from frazil.sources.kafka.headers import headers_of
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -210,7 +211,7 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
 
 def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:
     stamps = [message.timestamp() for message in messages]
-    headers = [message.headers() for message in messages]
+    headers = headers_of(messages)
     columns = [
         pa.array([message.partition() for message in messages], pa.int32()),
         pa.array([message.offset() for message in messages], pa.int64()),
