@@ -37,9 +37,9 @@ class History:
         """A commit of somebody else: a compaction, a delete, an append."""
         return self._append(summary)
 
-    def cherry_pick(self, source: int) -> int:
-        """Iceberg's cherry-pick names its source; it copies files, not the rest of the summary."""
-        return self._append({SOURCE_SNAPSHOT: str(source)})
+    def cherry_pick(self, source: int, added: str | None = None) -> int:
+        """Iceberg's cherry-pick names its source; it copies files, one of them `added`, not the rest of the summary."""
+        return self._append({SOURCE_SNAPSHOT: str(source)}, added)
 
     def staged(self, tokens: Tokens | None = None) -> int:
         """A snapshot beside the main branch, as write-audit-publish makes them."""
@@ -63,9 +63,9 @@ class History:
     def state(self) -> MemoryState:
         return MemoryState(self.uuid, self.current, dict(self.snapshots), dict(self.properties), self.schema)
 
-    def _append(self, summary: dict[str, str]) -> int:
+    def _append(self, summary: dict[str, str], added: str | None = None) -> int:
         self._last += 1
-        self.snapshots[self._last] = MemorySnapshot(self._last, self.current, self._last, summary)
+        self.snapshots[self._last] = MemorySnapshot(self._last, self.current, self._last, summary, added=added)
         self.current = self._last
         return self._last
 

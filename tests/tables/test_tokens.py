@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import uuid
 import zlib
 
 import orjson
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
+from frazil.tables.stages import Stage
 from frazil.tables.tokens import (
     Channel,
     Tokens,
@@ -306,11 +308,29 @@ def test_a_cherry_picked_foreign_snapshot_is_fine() -> None:
     assert read(history.state, TABLE, CONNECTOR) == ours
 
 
-def test_a_cherry_pick_whose_source_expired_is_taken_for_foreign() -> None:
+OURS = Stage.begin(CONNECTOR, str(uuid.UUID(int=1))).data_file(0).format(0)
+ANOTHERS = Stage.begin("ANOTHER", str(uuid.UUID(int=1))).data_file(0).format(0)
+SPARKS = "00000-2-acb6eba9-1d04-4314-8b76-aac82174b426-0-00001.parquet"
+
+
+def test_a_cherry_pick_of_ours_is_known_by_its_files_once_its_source_expired() -> None:
+    history = History()
+    history.ours(5)
+    beyond = history.ours(9)
+    history.roll_back(to=1)
+    history.cherry_pick(beyond.snapshot_seq, OURS)
+    history.expire(beyond.snapshot_seq)
+
+    with pytest.raises(CherryPicked, match="snapshot 3, cherry-picked from snapshot 2"):
+        read(history.state, TABLE, CONNECTOR)
+
+
+@pytest.mark.parametrize("added", [SPARKS, ANOTHERS, None])
+def test_a_cherry_pick_of_others_stays_theirs_once_its_source_expired(added: str | None) -> None:
     history = History()
     ours = history.ours(5)
     audited = history.staged()
-    history.cherry_pick(audited)
+    history.cherry_pick(audited, added)
     history.expire(audited)
 
     assert read(history.state, TABLE, CONNECTOR) == ours

@@ -85,5 +85,7 @@ class Tasks:
     def _shape(self, opened: OpenTable) -> Shape:
         name = opened.table.name
         if name not in self._shapes:
+            # A column that somebody added since the last commit is there for the records that follow.
+            opened.table.refresh()
             self._shapes[name] = opened.table.shape()
         return self._shapes[name]

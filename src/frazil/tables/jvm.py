@@ -9,6 +9,7 @@ import orjson
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from frazil.errors import CatalogUnavailable
 from frazil.model import Column, StagedFile
 from frazil.tables.schema import columns_from_json
 
@@ -16,8 +17,10 @@ from frazil.tables.schema import columns_from_json
 class JvmSnapshot:
     """An Iceberg snapshot."""
 
-    def __init__(self, java: Any) -> None:
+    def __init__(self, java: Any, table: Any) -> None:
+        """Wrap Iceberg's Java snapshot of its Java `table`."""
         self._java = java
+        self._table = table
         self._summary: Any = None
 
     @property
@@ -43,13 +46,22 @@ class JvmSnapshot:
         value = self._summary.get(key)
         return None if value is None else str(value)
 
+    def added_file(self) -> str | None:
+        try:
+            added = self._java.addedDataFiles(self._table.io()).iterator()
+            return str(added.next().location()).rpartition("/")[2] if added.hasNext() else None
+        except JAVA_ERRORS as error:
+            raise CatalogUnavailable(f"read the manifests of snapshot {self.id}", java_message(error)) from error
+
 
 class JvmState:
     """One version of a table: Iceberg's TableMetadata."""
 
-    def __init__(self, java: Any, jvm: Any) -> None:
+    def __init__(self, java: Any, jvm: Any, table: Any) -> None:
+        """Wrap the metadata of Iceberg's Java `table`."""
         self._java = java
         self._jvm = jvm
+        self._table = table
 
     @property
     def uuid(self) -> str:
@@ -84,11 +96,11 @@ class JvmState:
     @property
     def current(self) -> JvmSnapshot | None:
         java = self._java.currentSnapshot()
-        return None if java is None else JvmSnapshot(java)
+        return None if java is None else JvmSnapshot(java, self._table)
 
     def snapshot(self, identity: int) -> JvmSnapshot | None:
         java = self._java.snapshot(identity)
-        return None if java is None else JvmSnapshot(java)
+        return None if java is None else JvmSnapshot(java, self._table)
 
     def columns(self) -> Sequence[Column]:
         return columns_from_json(self._jvm.org.apache.iceberg.SchemaParser.toJson(self._java.schema()))

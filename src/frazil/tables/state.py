@@ -38,6 +38,13 @@ class SnapshotState(Protocol):
     def summary(self, key: str) -> str | None:
         """One value of its summary."""
 
+    def added_file(self) -> str | None:
+        """The name of one of the data files it added; None if it added none.
+
+        Raises:
+            CatalogUnavailable: its manifests could not be read.
+        """
+
 
 class TableState(Protocol):
     """One version of a table."""
@@ -97,10 +104,16 @@ class MemorySnapshot:
     sequence_number: int
     values: Mapping[str, str]
     timestamp: int = 0
+    added: str | None = None
+    """The name of one of the data files it added."""
 
     def summary(self, key: str) -> str | None:
         """One value of its summary."""
         return self.values.get(key)
+
+    def added_file(self) -> str | None:
+        """The name of one of the data files it added."""
+        return self.added
 
 
 @dataclass(frozen=True, slots=True)

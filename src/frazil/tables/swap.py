@@ -24,7 +24,7 @@ class JvmSwap:
         self._table = table
         self._transaction = transaction
         self._jvm = jvm
-        self.base = JvmState(transaction.startMetadata(), jvm)
+        self.base = JvmState(transaction.startMetadata(), jvm, table)
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version in the transaction."""
@@ -48,4 +48,4 @@ class JvmSwap:
             if java_class(error) == "CommitFailedException":
                 raise RaceLost from error
             raise OutcomeUnknown(java_message(error)) from error
-        return JvmSnapshot(made.currentSnapshot())
+        return JvmSnapshot(made.currentSnapshot(), self._table)

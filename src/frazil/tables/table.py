@@ -88,7 +88,7 @@ class Table:
     def state(self) -> JvmState:
         """The version read last; where reading it failed, it is read again."""
         try:
-            return JvmState(self.java.operations().current(), self._jvm)
+            return JvmState(self.java.operations().current(), self._jvm, self.java)
         except JAVA_ERRORS as error:
             raise self.unreadable(error) from error
 

@@ -29,7 +29,8 @@ import orjson
 
 from frazil.errors import CherryPicked, TableBegunAnew, Terminal, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
-from frazil.tables.state import SOURCE_SNAPSHOT, TableState, ancestors
+from frazil.tables.stages import connector_in_names, stage_of_data
+from frazil.tables.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors
 
 VERSION: Final = 1
 PREFIX: Final = "frazil.tokens."
@@ -215,7 +216,9 @@ def _by_history(state: TableState, table: str, connector: str) -> Tokens | None:
         text = snapshot.summary(key)
         if text is not None:
             return _decoded(text, table)
-        _refuse_cherry_pick(state, snapshot.summary(SOURCE_SNAPSHOT), key, table, connector, snapshot.id)
+        source = snapshot.summary(SOURCE_SNAPSHOT)
+        if source is not None and _is_picked_from_us(state, snapshot, int(source), connector):
+            raise CherryPicked(table, connector, snapshot.id, int(source))
         oldest = snapshot
     tokens = mirrored(state, table, connector)
     if tokens is None:
@@ -229,12 +232,14 @@ def _by_history(state: TableState, table: str, connector: str) -> Tokens | None:
     return tokens
 
 
-def _refuse_cherry_pick(
-    state: TableState, source: str | None, key: str, table: str, connector: str, snapshot: int
-) -> None:
-    picked = state.snapshot(int(source)) if source else None
-    if picked is not None and picked.summary(key) is not None:
-        raise CherryPicked(table, connector, snapshot, picked.id)
+def _is_picked_from_us(state: TableState, snapshot: SnapshotState, source: int, connector: str) -> bool:
+    """Whether the source of a cherry-pick was a commit of the connector; once it has expired, its files tell."""
+    picked = state.snapshot(source)
+    if picked is not None:
+        return picked.summary(key_of(connector)) is not None
+    # Iceberg copies nothing of the source's summary. All files of one commit are one writer's.
+    stage = stage_of_data(snapshot.added_file() or "")
+    return stage is not None and stage.connector == connector_in_names(connector)
 
 
 def _decoded(text: str, table: str) -> Tokens:

@@ -204,12 +204,14 @@ class MemoryTable:
 
 def with_snapshot(base: MemoryState, files: Sequence[str], summary: Mapping[str, str], now: float) -> MemoryState:
     """The version after a commit on `base` that leaves `files` in the table; `now` in seconds since the epoch."""
+    held = base.current.files if isinstance(base.current, TableSnapshot) else ()
     snapshot = TableSnapshot(
         id=next(_ids),
         parent=base.current_id,
         sequence_number=base.next_sequence_number,
         values=dict(summary),
         timestamp=int(now * 1000),
+        added=next((path.rpartition("/")[2] for path in files if path not in held), None),
         files=tuple(files),
         schema_id=base.schema_id,
     )
