@@ -29,6 +29,12 @@ _FORMS: Final = {
 }
 """Forms of the times that are read exactly, given that they are RFC 3339: the second one not at the years' ends."""
 
+_TIME: Final = Primitive("time")
+_MILLISECONDS_FROM: Final = 31_536_000_000
+_MICROSECONDS_FROM: Final = 1000 * _MILLISECONDS_FROM
+NANOSECONDS_FROM: Final = 1000 * _MICROSECONDS_FROM
+"""The smallest number since the epoch that is nanoseconds (spec 4.3); below are microseconds and so on to seconds."""
+
 
 @dataclass(slots=True)
 class Reading:
@@ -110,7 +116,7 @@ class DefaultPipe:
     def misformed(self, source: str, row: str, reading: Reading) -> str:
         """The SELECT of the `row`s of `source` that make `select` fail with `TIME_FORM`."""
         wrong = [
-            f"NOT coalesce({_has_form(column, value)}, true)"
+            f"NOT coalesce({_has_form(column, value)} OR {_is_number(value)}, true)"
             for column in self.payload()
             if is_checked(column)
             for value in self._reads(column, reading)
@@ -183,9 +189,10 @@ def _structure_of(column: Column, reading: Reading) -> object:
 
 def _cast(column: Column, value: str, reading: Reading) -> str:
     if is_checked(column):
-        error = f"error({literal(TIME_FORM)})"
-        checked = f"CASE WHEN {value} IS NULL OR {_has_form(column, value)} THEN {value} ELSE {error} END"
-        return f"CAST({checked} AS {sql_type(column.type)})"
+        kind = sql_type(column.type)
+        form = f"WHEN {_has_form(column, value)} THEN CAST({value} AS {kind})"
+        number = f"WHEN {_is_number(value)} THEN CAST({_since_epoch(value)} AS {kind}) " if column.type != _TIME else ""
+        return f"CASE WHEN {value} IS NULL THEN NULL {form} {number}ELSE error({literal(TIME_FORM)}) END"
     if column.name in reading.documents:
         return f"CASE WHEN starts_with({value}, '\"') THEN {value} ->> '$' ELSE CAST({value} AS VARCHAR) END"
     return cast(value, column.type)
@@ -200,6 +207,21 @@ def _has_form(column: Column, value: str) -> str:
     # In UTC, a moment of the year 1 or 9999 may be one of the year 0 or 10000.
     inside = f"{value} >= '0002' AND {value} < '9999'"
     return f"({matches} OR (regexp_full_match({value}, {literal(offset[0])}) AND {inside}))"
+
+
+def _is_number(value: str) -> str:
+    """SQL for whether a text is a number since the epoch: the decoder lets only those through that are exact."""
+    return f"regexp_full_match({value}, '-?[0-9]+')"
+
+
+def _since_epoch(value: str) -> str:
+    """SQL for the moment a number since the epoch stands for, in UTC."""
+    number = f"TRY_CAST({value} AS BIGINT)"
+    scale = (
+        f"CASE WHEN abs({number}) < {_MILLISECONDS_FROM} THEN 1000000 "
+        f"WHEN abs({number}) < {_MICROSECONDS_FROM} THEN 1000 ELSE 1 END"
+    )
+    return f"make_timestamp({number} * {scale})"
 
 
 def _constant(column: Column, text: str | None) -> str:

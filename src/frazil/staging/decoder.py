@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.pipes.default import NANOSECONDS_FROM
 from frazil.records.value import survives_in_variant
 from frazil.staging.times import TimeType, is_plain
 
@@ -31,10 +32,16 @@ _LARGEST_FLOAT: Final = 3.4028234663852886e38
 _STRING: Final = str | bool | _LONG
 """A number's text is the judge's, but for whole numbers, which DuckDB prints as they came."""
 
+
+def _digits(most: int) -> Any:
+    """A text of a whole number that DuckDB reads like the number."""
+    return Annotated[str, Meta(pattern=rf"\A-?(0|[1-9][0-9]{{0,{most - 1}}})\Z")]
+
+
 _TYPES: Final[dict[str, Any]] = {
     "boolean": bool,
-    "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)],
-    "long": _LONG,
+    "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | _digits(9),
+    "long": _LONG | _digits(18),
     "float": Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)],
     "double": float,
     "string": _STRING,
@@ -45,10 +52,13 @@ _TYPES: Final[dict[str, Any]] = {
     "decimal": Raw,
 }
 
+_SINCE_EPOCH: Final = Annotated[int, Meta(gt=-NANOSECONDS_FROM, lt=NANOSECONDS_FROM)]
+"""Whole numbers that are seconds, milliseconds or microseconds; not all nanoseconds are exact."""
+
 _QUICK_TIMES: Final[dict[str, Any]] = {
     "time": Annotated[dt.time, Meta(tz=False)],
-    "timestamp": Annotated[dt.datetime, Meta(tz=False)],
-    "timestamptz": dt.datetime,
+    "timestamp": Annotated[dt.datetime, Meta(tz=False)] | _SINCE_EPOCH,
+    "timestamptz": dt.datetime | _SINCE_EPOCH,
 }
 """Faster than the exact forms and a little wider: whoever uses them asks DuckDB for the form."""
 
@@ -94,7 +104,7 @@ class Dialect:
         """What the decoder accepts for a column; `quick` for times whose form is checked elsewhere."""
         if quick and isinstance(kind, Primitive) and kind.name in _QUICK_TIMES:
             if kind.name == "timestamptz" and self._needs_zone:
-                return Annotated[dt.datetime, Meta(tz=True)]
+                return Annotated[dt.datetime, Meta(tz=True)] | _SINCE_EPOCH
             return _QUICK_TIMES[kind.name]
         return self._within(kind)
 
@@ -197,7 +207,8 @@ def _look_at_decimal(kind: Primitive, *, required: bool) -> Look:
     whole = f"(0|[1-9][0-9]{{0,{before - 1}}})" if before else "0"
     fraction = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
     null = "" if required else "|null"
-    matches = re.compile(f"-?{whole}{fraction}{null}".encode()).fullmatch
+    # A text of a number is read like the number.
+    matches = re.compile(f'("?)-?{whole}{fraction}\\1{null}'.encode()).fullmatch
     return cast("Look", matches)
 
 
