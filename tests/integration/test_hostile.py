@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 from tests.doors.texts import FRAGMENTS, NAMES
+from tests.doors.wire import produce_raw
 from tests.integration.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
@@ -139,6 +140,26 @@ def test_values_keys_and_headers_come_back_as_they_were_sent(
     assert all(row["RECORD_METADATA"]["headers"] == told for row in found)
     assert len(reasons(topic)) == len(texts) - len(said)
     assert all("surrogate" in reason for reason in reasons(topic).values())
+
+
+def test_records_that_no_client_would_write_land(connect, make_topic, rows, broker: KafkaBroker):
+    topic = make_topic(retention_ms="-1")
+    headers = [(b"\xff\xfe", b"v"), (b"a", None), (b"\x1b[31m", b"\x9b")]
+    for timestamp in (-1, 0, -(10**14)):
+        produce_raw(
+            broker.bootstrap_servers, topic, [(b"\xff", b'{"n": 1}', headers), (b"", b'{"n": 2}', [])], timestamp
+        )
+
+    connector = connect(topic, **STRINGS)
+    caught_up(connector)
+
+    found = rows(topic)
+    told = [row["RECORD_METADATA"] for row in found]
+    assert [row["n"] for row in found] == [1, 2] * 3
+    assert [each["CreateTime"] for each in told] == [-1, -1, 0, 0, -(10**14), -(10**14)]
+    assert [each["headers"] for each in told] == [{"\ufffd": "v", "a": None, "\x1b[31m": "\ufffd"}, None] * 3
+    assert [each["key"] for each in told] == ["\ufffd", ""] * 3
+    assert connector.status()[0].offset_token == "5"
 
 
 def test_a_table_with_hostile_columns_is_filled(connect, topic, rows, spark: SparkSession, broker: KafkaBroker):
