@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,18 @@ def test_a_crash_at_a_point_never_reached_changes_nothing() -> None:
 
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 5
+
+
+def test_a_crash_comes_when_somebody_outside_names_its_point(tmp_path: Path) -> None:
+    order = tmp_path / "order"
+    order.write_text("after_swap")
+    spared = run("--crash-when", str(order))
+    order.write_text("before_swap")
+
+    crashed = run("--crash-when", str(order))
+
+    assert (spared.returncode, crashed.returncode) == (0, -signal.SIGKILL)
+    assert crashed.stdout.splitlines() == ["run orders.properties 0"]
 
 
 def test_a_failure_strikes_once_and_only_inside_the_block() -> None:

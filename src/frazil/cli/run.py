@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,7 +48,9 @@ def run_connectors(
         _say_what_is_not_used(settings)
     first = all_settings[0]
     with stop_signals() as stopping:
+        began = time.monotonic()
         session = start_spark(Path(first.home), master, first.spark, console)
+        _log.info("Spark has started", seconds=round(time.monotonic() - began, 1))
         connectors = [Connector(settings, session) for settings in all_settings]
         for connector, file in zip(connectors, files, strict=True):
             connector.on_state(Registry(Path(connector.settings.home)).recorder(connector.settings, file, worker))

@@ -11,7 +11,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
 from frazil import faults
@@ -26,6 +28,23 @@ def crash_at(point: Point, hit: int = 1) -> AbstractContextManager[None]:
     Start the process in a session of its own, or the test goes with it.
     """
     return call_at(point, kill_group, hit)
+
+
+@contextmanager
+def crash_when(order: Path) -> Iterator[None]:
+    """Kill the whole process group at the point that the file `order` names, once there is such a file.
+
+    So that somebody outside says when; `os.replace` puts the file there in one piece.
+    """
+
+    def look(reached: Point) -> None:
+        if order.exists() and order.read_text() == reached:
+            kill_group()
+
+    with ExitStack() as points:
+        for point in faults.POINTS:
+            points.enter_context(call_at(point, partial(look, point)))
+        yield
 
 
 def delay_at(point: Point, seconds: float, hit: int | None = None) -> AbstractContextManager[None]:

@@ -12,9 +12,10 @@ import importlib
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from frazil import faults
-from frazil.testing.crash import crash_at, delay_at
+from frazil.testing.crash import crash_at, crash_when, delay_at
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             faulty.enter_context(delay_at(options.delay_at, options.seconds))
         if options.crash_at:
             faulty.enter_context(crash_at(options.crash_at, options.hit))
+        if options.crash_when:
+            faulty.enter_context(crash_when(options.crash_when))
         # Late, so that the faults are there before anything of frazil's runs.
         return importlib.import_module("frazil.cli").main(options.command) or 0
 
@@ -36,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--crash-at", choices=faults.POINTS, help="kill the process group at this point")
     options.add_argument("--hit", type=int, default=1, help="the how manieth time the point is reached (default 1)")
+    options.add_argument("--crash-when", type=Path, help="kill it at the point this file names, once there is the file")
     options.add_argument("--delay-at", choices=faults.POINTS, help="stand still at this point, every time")
     options.add_argument("--seconds", type=float, default=1.0, help="how long to stand still (default 1)")
     options.add_argument("command", nargs="+", metavar="COMMAND", help="after `--`: what `frazil` is to do")
