@@ -156,6 +156,8 @@ class Opener:
         if tokens.epoch > opened.epoch:
             raise Fenced(self._settings.name, name, opened.epoch, tokens.epoch, tokens.opener)
         opened.tokens = tokens
+        # After a rollback, those that were opened since are to be opened again.
+        opened.topics &= tokens.topics.keys()
 
     def _choice(self, error: TableMissing | TableReplaced) -> str:
         gone = isinstance(error, TableMissing)
