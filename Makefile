@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Much of a test is waiting for Spark and for Kafka: two at a time keep two cores busy.
+TEST_PROCESSES ?= 2
 
 ##@ First steps
 
@@ -11,7 +13,7 @@ demo: setup ## Run the main job against a real Kafka broker for half a minute, a
 
 .PHONY: test
 test: setup ## Run all tests
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: setup
 setup: $(READY) ## Make .venv with everything in it, .venv/bin/frazil included
@@ -29,7 +31,7 @@ $(READY): requirements.lock pyproject.toml
 
 .PHONY: test-quick
 test-quick: setup ## Run the tests that take seconds
-	$(BIN)/pytest -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not slow" $(PYTEST_ARGS)
 
 .PHONY: check
 check: setup ## Lint, check types, formatting and the direction of imports
