@@ -37,6 +37,7 @@ class Swap(Protocol):
         """Replace exactly the base by the next version, whose snapshot comes back, or do nothing.
 
         Raises:
+            CatalogUnavailable: it was not tried, for the storage is not there.
             RaceLost: the newest version is no longer the base.
             OutcomeUnknown: any other failure.
         """

@@ -11,6 +11,7 @@ from typing import Any
 
 from frazil.errors import CatalogUnavailable
 from frazil.model import StagedFile, TableName
+from frazil.tables import presence
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message
 
@@ -31,21 +32,34 @@ class JvmSwap:
         try:
             append = self._transaction.newAppend()
             for file in files:
+                self._require(file)
                 append = append.appendFile(data_file(self._jvm, self._table, file, self.base.spec_id))
             for name, note in notes.items():
                 append = append.set(name, note)
             append.set(key, text).commit()
             self._transaction.updateProperties().set(key, text).commit()
         except JAVA_ERRORS as error:
-            raise CatalogUnavailable(f"write the manifests of {self._name}", java_message(error)) from error
+            where = f"write the manifests of {self._name} to {self._directory}"
+            raise CatalogUnavailable(where, java_message(error)) from error
 
     def swap(self) -> JvmSnapshot:
         """Replace exactly the base by the next version, or do nothing."""
         made = self._transaction.currentMetadata()
+        presence.require(self._name, self._table)
         try:
             self._transaction.underlyingOps().commit(self._transaction.startMetadata(), made)
         except JAVA_ERRORS as error:
             if java_class(error) == "CommitFailedException":
                 raise RaceLost from error
-            raise OutcomeUnknown(java_message(error)) from error
+            raise OutcomeUnknown(f"{java_message(error)}; its metadata is in {self._directory}") from error
         return JvmSnapshot(made.currentSnapshot(), self._table)
+
+    @property
+    def _directory(self) -> str:
+        """Where metadata files go."""
+        return str(self._transaction.underlyingOps().metadataFileLocation("")).rstrip("/")
+
+    def _require(self, file: StagedFile) -> None:
+        """Refuse a snapshot that would name a file which is not there any more."""
+        if not self._table.io().newInputFile(file.path).exists():
+            raise CatalogUnavailable(f"find what was staged for {self._name}", f"somebody deleted {file.path}")

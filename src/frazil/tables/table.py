@@ -16,6 +16,7 @@ from frazil.pipes.default import is_metadata
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
+from frazil.tables import presence
 from frazil.tables.evolution import unambiguous
 from frazil.tables.expiry import told_by_snapshots
 from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
@@ -95,9 +96,11 @@ class Table:
     def begin(self) -> JvmSwap:
         """Read the newest version, to replace it; raises what `refresh` raises."""
         try:
-            return JvmSwap(self.name, self.java, self.java.newTransaction(), self._jvm)
+            swap = JvmSwap(self.name, self.java, self.java.newTransaction(), self._jvm)
         except JAVA_ERRORS as error:
             raise self.unreadable(error) from error
+        presence.require(self.name, self.java)
+        return swap
 
     def shape(self) -> Shape:
         """What files are to be staged for now.
@@ -110,6 +113,7 @@ class Table:
         self._refuse_unsupported(state, columns)
         current = state.current
         rows = int((current.summary("total-records") if current else None) or 0)
+        presence.require(self.name, self.java, has_rows=rows > 0)
         return Shape(
             table=self.name,
             uuid=state.uuid,
