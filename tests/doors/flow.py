@@ -78,20 +78,24 @@ class Flow:
                 self._callers.setdefault(function, []).append((module, call))
         self._whole = self._whole_numbers()
         self._known: dict[ast.AST, bool] = {}
+        self._culprits: list[str] = []
+        """What was found not to be made here, the innermost first."""
 
     def foreign(self) -> Iterator[str]:
-        """The statements that were not made here, each as module, line and text."""
+        """The statements that were not made here: where each is, and what in it is not."""
         for module, call in self._calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr in STATEMENTS and call.args:
-                statement = call.args[0]
-                if not self.made(statement, module):
-                    yield f"{module.name}:{call.lineno}: {ast.unparse(statement)}"
+                self._culprits.clear()
+                if not self.made(call.args[0], module):
+                    yield f"{module.name}:{call.lineno}: {', in '.join(self._culprits[:3])}"
 
     def made(self, node: ast.AST, module: Module) -> bool:
         """Whether the value of an expression was made here; that of a collection if all that is in it was."""
         if node not in self._known:
             self._known[node] = True  # what leads back to itself adds nothing foreign
             self._known[node] = self._made(node, module)
+        if not self._known[node]:
+            self._culprits.append(f"{ast.unparse(node)} ({module.name}:{getattr(node, 'lineno', 0)})")
         return self._known[node]
 
     def _all(self, nodes: Iterable[ast.AST | None], module: Module) -> bool:
@@ -107,7 +111,7 @@ class Flow:
                 return self._all(parts, module)
             case ast.Dict(keys=keys, values=parts):
                 return self._all([*keys, *parts], module)
-            case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
+            case ast.BinOp(left=left, right=right):
                 return self._all([left, right], module)
             case ast.IfExp(body=one, orelse=other):
                 return self._all([one, other], module)
