@@ -1,0 +1,191 @@
+"""A disk that is full, read-only or gone is waited for; then every record lands, once, and nothing half is left."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.disks import SmallDisk
+from tests.integration.outages.watching import Watch, send
+from tests.integration.waiting import caught_up
+
+from frazil.dev.kafka import KafkaBroker
+from frazil.errors import CatalogUnavailable, CommitUnknown, StageFailed
+from frazil.testing.crash import call_at
+
+pytestmark = pytest.mark.slow
+
+COLUMNS = """run STRING, `partition` INT, seq BIGINT, payload STRING, sha256 STRING,
+    RECORD_METADATA STRUCT<topic: STRING, `partition`: INT, `offset`: BIGINT>"""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with SmallDisk.mounted(tmp_path / "disk") as mounted:
+        yield mounted
+
+
+@pytest.fixture
+def table_on(spark: SparkSession, topic: str) -> Callable[..., None]:
+    """Make the topic's table: `table_on(location=…)`, or with table properties."""
+
+    def make(location: Path | None = None, **properties: Path) -> None:
+        spark.sql("CREATE NAMESPACE IF NOT EXISTS frazil.public")
+        place = f"LOCATION 'file:{location}'" if location else ""
+        given = ", ".join(f"'{key.replace('_', '.')}' = 'file:{path}'" for key, path in properties.items())
+        options = f"TBLPROPERTIES ({given})" if given else ""
+        spark.sql(f"CREATE TABLE frazil.public.{topic.upper()} ({COLUMNS}) USING iceberg {place} {options}")
+
+    return make
+
+
+def test_a_disk_full_of_data_files_is_waited_for_and_nothing_half_is_left(
+    connect, topic: str, judge, broker: KafkaBroker, disk: SmallDisk, table_on
+):
+    table_on(write_data_path=disk.root / "data")
+    send(broker.bootstrap_servers, topic, 0, 10)
+    connector = connect(topic)
+    caught_up(connector)
+    watch = Watch(connector)
+    before = disk.files()
+    scratch = scratch_files()
+
+    disk.fill()
+    send(broker.bootstrap_servers, topic, 10, 1_000)
+    error = watch.until_retrying()
+    left, left_in_scratch = disk.files(), scratch_files()
+    disk.empty()
+    caught_up(connector)
+
+    assert isinstance(error, StageFailed)
+    assert str(disk.root) in str(error)
+    assert left == before
+    assert left_in_scratch <= scratch
+    assert watch.only_waited()
+    assert clean_rows(judge(connector, topic)) == 1_010
+
+
+@pytest.mark.parametrize("when", ["before the manifests", "before the swap"])
+def test_a_disk_full_of_metadata_is_waited_for(
+    connect, topic: str, judge, broker: KafkaBroker, disk: SmallDisk, table_on, when: str
+):
+    table_on(write_metadata_path=disk.root / "metadata")
+    send(broker.bootstrap_servers, topic, 0, 10)
+    connector = connect(topic)
+    caught_up(connector)
+    watch = Watch(connector)
+
+    with call_at("after_stage" if when == "before the manifests" else "before_swap", disk.fill, 1):
+        send(broker.bootstrap_servers, topic, 10, 100)
+        error = watch.until_retrying()
+    disk.empty()
+    caught_up(connector)
+
+    assert isinstance(error, CatalogUnavailable if when == "before the manifests" else CommitUnknown)
+    assert str(disk.root) in str(error)
+    assert "No space left" in str(error)
+    assert watch.only_waited()
+    assert clean_rows(judge(connector, topic)) == 110
+
+
+@pytest.mark.parametrize("point", ["after_plan", "after_stage", "before_swap"])
+def test_a_warehouse_that_became_read_only_is_waited_for(
+    connect, topic: str, judge, broker: KafkaBroker, disk: SmallDisk, table_on, point
+):
+    table_on(disk.root / "table")
+    send(broker.bootstrap_servers, topic, 0, 10)
+    connector = connect(topic)
+    caught_up(connector)
+    watch = Watch(connector)
+
+    with call_at(point, lambda: disk.remount("ro"), 1):
+        send(broker.bootstrap_servers, topic, 10, 100)
+        error = watch.until_retrying()
+    disk.remount("rw")
+    caught_up(connector)
+
+    assert "ead-only file system" in str(error)
+    assert str(disk.root) in str(error)
+    assert watch.only_waited()
+    assert clean_rows(judge(connector, topic)) == 110
+
+
+@pytest.mark.parametrize("point", ["after_plan", "after_stage", "before_swap"])
+def test_a_warehouse_that_vanished_is_waited_for_and_not_begun_anew(
+    connect, topic: str, judge, broker: KafkaBroker, tmp_path: Path, table_on, point
+):
+    table, away = tmp_path / "table", tmp_path / "away"
+    table_on(table)
+    send(broker.bootstrap_servers, topic, 0, 10)
+    connector = connect(topic)
+    caught_up(connector)
+    watch = Watch(connector)
+
+    with call_at(point, lambda: table.rename(away), 1):
+        send(broker.bootstrap_servers, topic, 10, 100)
+        error = watch.until_retrying()
+        watch.until_retrying_again()
+    made_anew = table.exists()
+    if not made_anew:
+        away.rename(table)
+        caught_up(connector)
+
+    assert str(table) in str(error)
+    assert not made_anew
+    assert watch.only_waited()
+    assert clean_rows(judge(connector, topic)) == 110
+
+
+def test_a_warehouse_that_is_not_there_yet_is_waited_for(
+    connect, topic: str, judge, broker: KafkaBroker, tmp_path: Path, table_on
+):
+    table, away = tmp_path / "table", tmp_path / "away"
+    table_on(table)
+    send(broker.bootstrap_servers, topic, 0, 10)
+    table.rename(away)
+    connector = connect(topic, begin=False)
+    watch = Watch(connector)
+
+    connector.start()
+    error = watch.until_retrying()
+    away.rename(table)
+    caught_up(connector)
+
+    assert isinstance(error, CatalogUnavailable)
+    assert str(table) in str(error)
+    assert clean_rows(judge(connector, topic)) == 10
+
+
+def test_a_staged_file_that_somebody_deletes_before_the_commit_is_staged_again(
+    connect, topic: str, judge, broker: KafkaBroker, tmp_path: Path, table_on
+):
+    data = tmp_path / "data"
+    table_on(write_data_path=data)
+    send(broker.bootstrap_servers, topic, 0, 10)
+    connector = connect(topic)
+    caught_up(connector)
+    watch = Watch(connector)
+    before = set(data.iterdir())
+
+    with call_at("after_stage", lambda: [each.unlink() for each in set(data.iterdir()) - before], 1):
+        send(broker.bootstrap_servers, topic, 10, 10)
+        error = watch.until_retrying()
+    caught_up(connector)
+
+    assert str(data) in str(error)
+    assert watch.only_waited()
+    assert clean_rows(judge(connector, topic)) == 20
+
+
+def scratch_files() -> set[Path]:
+    """What lies in the scratch directories of all workers."""
+    return {path for path in Path(tempfile.gettempdir()).glob("frazil-*/**/*") if path.is_file()}
+
+
+def clean_rows(report) -> int:
+    """How many rows a clean table has."""
+    assert report.clean, report
+    return report.rows
