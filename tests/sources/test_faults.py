@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from frazil.errors import BrokerRefused, BrokerUnavailable
 from frazil.sources.kafka.faults import Refusals, translate
+from frazil.sources.kafka.patience import for_a_record, for_an_answer
 
 TIMED_OUT = KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out"))
 LOGIN = "SASL authentication error: Authentication failed: Invalid username or password"
@@ -44,3 +45,15 @@ def test_a_request_that_times_out_because_we_are_not_let_in_is_refused_and_says_
 )
 def test_what_a_restart_of_brokers_looks_like_passes(code: int, words: str) -> None:
     assert isinstance(translate(TIMED_OUT, "kafka:9093", "list topics", refusals(code, words)), BrokerUnavailable)
+
+
+@pytest.mark.parametrize("code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN, KafkaError._UNKNOWN_PARTITION])
+def test_what_a_broker_says_that_has_only_just_started_passes(code: int) -> None:
+    error = translate(KafkaException(KafkaError(code)), "kafka:9092", "give the offsets of orders-0")
+
+    assert isinstance(error, BrokerUnavailable)
+
+
+def test_the_patience_is_what_the_client_was_given_for_its_requests() -> None:
+    assert (for_an_answer({}), for_a_record({})) == (15, 30)
+    assert (for_an_answer({"socket.timeout.ms": "2500"}), for_a_record({"socket.timeout.ms": "2500"})) == (2.5, 5)

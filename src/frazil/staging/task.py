@@ -23,6 +23,7 @@ from frazil.model import NOTHING_SEEN, Seen, Staged, StagedFile, StagedRange, St
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
 from frazil.records.dropped import Dropped
+from frazil.sources.kafka.patience import for_a_record
 from frazil.sources.kafka.reader import RangeReader, ReadFailed
 from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
@@ -153,7 +154,8 @@ class _Stage:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _run(self) -> Staged:
-        reader = RangeReader(worker.consumer(self._task.reader), [each for each in self._task.ranges if each.length])
+        client, wanted = self._task.reader, [each for each in self._task.ranges if each.length]
+        reader = RangeReader(worker.consumer(client), wanted, for_a_record(client))
         for table, records in self._chunks(reader):
             self._project(table, records)
             # The next chunk is read while these names would still hold this one.

@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import structlog
-from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from frazil.errors import NoStartingOffset
 from frazil.model import Range, SourcePartition
 from frazil.sources.base import GroupOffset, TopicFacts
-from frazil.sources.kafka.asking import PATIENCE, Asking
+from frazil.sources.kafka.asking import Asking
 from frazil.sources.kafka.faults import QUIET, translate
 from frazil.sources.kafka.sample import average_sizes
 
@@ -59,8 +59,10 @@ class KafkaSource:
         if not topics:
             return {}
         cluster = self._cluster()
-        admin = self._asking.admin
-        futures = self._asking.ask("describe topics", lambda: admin.describe_topics(TopicCollection(list(topics))))
+        admin, wanted = self._asking.admin, TopicCollection(list(topics))
+        futures = self._asking.ask(
+            "describe topics", lambda: admin.describe_topics(wanted, request_timeout=self._asking.patience)
+        )
         found = {}
         for topic, description in self._asking.answers("give a description", futures):
             found[topic] = TopicFacts(topic, cluster, self._identity(topic, description), len(description.partitions))
@@ -89,7 +91,7 @@ class KafkaSource:
             return {}
         asked = [TopicPartition(each.topic, each.partition) for each in partitions]
         answers = self._asking.ask(
-            "give the group's offsets", lambda: self._consumer.committed(asked, timeout=PATIENCE)
+            "give the group's offsets", lambda: self._consumer.committed(asked, timeout=self._asking.patience)
         )
         return {
             SourcePartition(each.topic, each.partition): GroupOffset(each.offset, each.metadata or "")
@@ -100,7 +102,7 @@ class KafkaSource:
     def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
         waiting = {(each.topic, each.partition): each for each in starts}
         found: dict[SourcePartition, int] = {}
-        deadline = time.monotonic() + PATIENCE / 3
+        deadline = time.monotonic() + self._asking.patience / 3
         with self._reading:
             assigned = [TopicPartition(each.topic, each.partition, offset) for each, offset in starts.items()]
             self._consumer.assign(assigned)
@@ -128,10 +130,20 @@ class KafkaSource:
             TopicPartition(each.topic, each.partition, found.offset, found.metadata)
             for each, found in positions.items()
         ]
+        action = f"publish the offsets of the group {self._group}"
+        # A consumer's own commit would wait for a lost coordinator for longer than a cycle may take.
+        asked = ConsumerGroupTopicPartitions(self._group, offsets)
+        futures = self._asking.ask(
+            action,
+            lambda: self._asking.admin.alter_consumer_group_offsets([asked], request_timeout=self._asking.patience),
+        )
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
+            done = [self._asking.answer(action, future) for future in futures.values()]
         except KafkaException as error:
-            raise translate(error, self._brokers, f"publish the offsets of the group {self._group}") from error
+            raise translate(error, self._brokers, action) from error
+        failed = next((each.error for group in done for each in group.topic_partitions if each.error), None)
+        if failed is not None:
+            raise translate(KafkaException(failed), self._brokers, action)
 
     def reader_config(self) -> Mapping[str, Any]:
         return {**self._client, "group.id": self._group, "isolation.level": self._isolation}
@@ -140,13 +152,15 @@ class KafkaSource:
         self._consumer.close()
 
     def _matching(self) -> list[str]:
-        metadata = self._asking.ask("list topics", lambda: self._asking.admin.list_topics(timeout=PATIENCE))
+        metadata = self._asking.ask(
+            "list topics", lambda: self._asking.admin.list_topics(timeout=self._asking.patience)
+        )
         pattern = self._pattern
         # Kafka's own topics (__consumer_offsets …) match no regex of a Java consumer either.
         return sorted(name for name in metadata.topics if pattern and pattern.fullmatch(name) and name[:2] != "__")
 
     def _cluster(self) -> str:
-        asked = self._asking.admin.describe_cluster(request_timeout=PATIENCE)
+        asked = self._asking.admin.describe_cluster(request_timeout=self._asking.patience)
         return self._asking.answer("describe the cluster", asked).cluster_id or ""
 
     def _identity(self, topic: str, description: Any) -> str:

@@ -7,15 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, wait
 from typing import Any, Final, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from frazil.errors import BrokerRefused
+from frazil.errors import BrokerRefused, BrokerUnavailable
 from frazil.model import SourcePartition
 from frazil.sources.kafka.faults import QUIET, Refusals, is_missing_topic, translate
-
-PATIENCE: Final = 15.0
-"""Seconds to wait for one answer of a broker."""
+from frazil.sources.kafka.patience import for_an_answer
 
 _LOOK: Final = 0.2
 """Seconds between two looks at whether an answer has come."""
@@ -28,6 +26,9 @@ class Asking:
 
     def __init__(self, client: Mapping[str, Any], isolation: str) -> None:
         """Ask the brokers that `client` configures; ends of partitions are those a reader of `isolation` sees."""
+        self.patience = for_an_answer(client)
+        """Seconds to wait for one answer."""
+
         self._brokers = str(client["bootstrap.servers"])
         self._refusals = Refusals()
         self.admin = AdminClient({**QUIET, **client, "error_cb": self._refusals.hear})
@@ -42,12 +43,15 @@ class Asking:
         asked = {TopicPartition(each.topic, each.partition): spec for each in partitions}
         futures = self.ask(
             "list offsets",
-            lambda: self.admin.list_offsets(asked, isolation_level=self._isolation, request_timeout=PATIENCE),
+            lambda: self.admin.list_offsets(asked, isolation_level=self._isolation, request_timeout=self.patience),
         )
-        return {
-            SourcePartition(where.topic, where.partition): int(found.offset)
-            for where, found in self.answers("give the offsets", futures)
-        }
+        positions = {}
+        for where, found in self.answers("give the offsets", futures):
+            if found.offset == OFFSET_INVALID:
+                # What librdkafka says of a partition whose broker it lost while it asked.
+                raise BrokerUnavailable(self._brokers, f"give the offsets of {_named(where)}", "the connection broke")
+            positions[SourcePartition(where.topic, where.partition)] = int(found.offset)
+        return positions
 
     def answers(self, action: str, futures: Mapping[Any, Future[_Answer]]) -> Iterator[tuple[Any, _Answer]]:
         """What the broker says of each thing asked for; what does not exist is left out."""
@@ -71,15 +75,18 @@ class Asking:
 
         Raises:
             KafkaException: the topic or partition does not exist.
+            BrokerUnavailable: no answer came in time.
         """
         asked = time.monotonic()
-        while not future.done() and time.monotonic() - asked < PATIENCE * 2:
+        while not future.done() and time.monotonic() - asked < self.patience * 2:
             wait([future], _LOOK)
             self.admin.poll(0)
-            if self._refusals.last and not future.done() and time.monotonic() - asked > PATIENCE / 3:
+            if self._refusals.last and not future.done() and time.monotonic() - asked > self.patience / 3:
                 raise BrokerRefused(self._brokers, action, self._refusals.last)
+        if not future.done():
+            raise BrokerUnavailable(self._brokers, action, f"no answer within {self.patience * 2:.0f} s")
         try:
-            answer = future.result(timeout=0)
+            answer = future.result()
         except KafkaException as error:
             if is_missing_topic(error.args[0]):
                 raise

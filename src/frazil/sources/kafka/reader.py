@@ -17,6 +17,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Mes
 from frazil.model import Range, StagedRange, StageFailure
 from frazil.sources.kafka.faults import QUIET, is_missing_topic, is_vanished_offset, passes
 from frazil.sources.kafka.headers import headers_of
+from frazil.sources.kafka.patience import for_a_record
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -25,9 +26,6 @@ _FIRST_BATCH = 2_000
 
 _SAMPLES = 32
 """Timestamps kept of each range."""
-
-_PATIENCE = 30.0
-"""Seconds without any progress after which a task gives up."""
 
 _POLL = 0.1
 """Seconds one call waits for records; the end of a range is looked at in between."""
@@ -66,8 +64,10 @@ class _Progress:
 class RangeReader:
     """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
 
-    def __init__(self, consumer: Consumer, ranges: Sequence[Range]) -> None:
+    def __init__(self, consumer: Consumer, ranges: Sequence[Range], patience: float = for_a_record({})) -> None:
+        """Read `ranges`; `patience` is for how many seconds the broker may give none of their records."""
         self._consumer = consumer
+        self._patience = patience
         self._topic = ranges[0].partition.topic
         self._progress = {
             each.partition.partition: _Progress(each, StagedRange(each.partition, each.start, each.start))
@@ -103,7 +103,7 @@ class RangeReader:
                 last_progress = time.monotonic()
             elif self._positions_reached():
                 continue
-            elif time.monotonic() - last_progress > _PATIENCE:
+            elif time.monotonic() - last_progress > self._patience:
                 raise self._silence()
             records = self._accept(messages)
             if records:
@@ -184,7 +184,7 @@ class RangeReader:
     def _silence(self) -> ReadFailed:
         waiting = next(each for each in self._progress.values() if not each.done)
         message = (
-            f"{waiting.range.partition} gave no record for {_PATIENCE:.0f} s at offset {waiting.staged.covered}, "
+            f"{waiting.range.partition} gave no record for {self._patience:.0f} s at offset {waiting.staged.covered}, "
             f"before the planned end {waiting.range.end}"
         )
         return ReadFailed(StageFailure("broker_unavailable", message, waiting.range.partition))
