@@ -73,8 +73,12 @@ class Table:
         """
         try:
             self.java.refresh()
+            gone = self.java.operations().current() is None
         except JAVA_ERRORS as error:
             raise self.unreadable(error) from error
+        # Iceberg's operations say once that the table is gone. From then on they take it for one yet to be created.
+        if gone:
+            raise TableMissing(str(self.name))
 
     def unreadable(self, error: Exception) -> FrazilError:
         """What a failure to read the newest version means."""
