@@ -23,7 +23,7 @@ from frazil.tables.tokens import mirrored, read
 from .histories import CONNECTOR, TABLE, History
 
 BASE = "3e72bfef-1527-4156-aa6c-47d912d1de3e"
-STAGE = Stage.begin("ORDERS", BASE)
+STAGE = Stage("ORDERS", BASE, "9c74b48b-3933-47e1-a3b0-aae78cfc3df5")
 
 keys = st.text("ABCXYZ019_$", min_size=1, max_size=400)
 
