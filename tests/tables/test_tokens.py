@@ -325,7 +325,7 @@ def test_a_cherry_pick_of_ours_is_known_by_its_files_once_its_source_expired() -
         read(history.state, TABLE, CONNECTOR)
 
 
-@pytest.mark.parametrize("added", [SPARKS, ANOTHERS, None])
+@pytest.mark.parametrize("added", [SPARKS, ANOTHERS, None], ids=["spark", "another connector", "none"])
 def test_a_cherry_pick_of_others_stays_theirs_once_its_source_expired(added: str | None) -> None:
     history = History()
     ours = history.ours(5)
