@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import structlog
 
 from frazil.cli import main
 from frazil.cli.reset import where_of
@@ -37,5 +38,8 @@ def test_places_are_taken_one_at_a_time() -> None:
 
 
 def test_a_command_line_without_a_place_is_wrong_before_anything_is_started(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["channels", "reset", "SHOP"]) == 2
+    code = main(["channels", "reset", "SHOP"])
+    structlog.reset_defaults()
+
+    assert code == 2
     assert "--to-earliest" in capsys.readouterr().err
