@@ -71,6 +71,12 @@ class Ingestion:
         self._recalled = time.monotonic()
         self._number = 0
         self.tables: dict[TableName, OpenTable] = {}
+        self._unpublished: set[TableName] = set()
+        """Tables with commits of which the consumer group was not told yet."""
+
+        self._owes = False
+        """Whether to tell it in the next cycle even if that commits nothing."""
+
         self._absences = Absences(settings)
         self._losses = Losses(source, self._opener, self.tables, skip=settings.on_data_loss == "skip")
         self._tasks = Tasks(settings, source, self.tables)
@@ -111,7 +117,11 @@ class Ingestion:
     def recall(self) -> None:
         """Read all tokens anew: after any error, and now and then while idle."""
         self._recalled = time.monotonic()
+        before = {name: table.tokens.commit for name, table in self.tables.items()}
         self._opener.recall(self.tables)
+        # A commit whose answer was lost is met here.
+        self._unpublished |= {name for name, table in self.tables.items() if table.tokens.commit != before.get(name)}
+        self._owes = bool(self._unpublished)
 
     def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
         """The first offset not covered, for every channel."""
@@ -132,6 +142,8 @@ class Ingestion:
         clock.lap("plan")
         faults.reach("after_plan")
         if not planned:
+            if self._owes:
+                self._acknowledge({})
             self.notices.look()
             self._recall_when_idle()
             return CycleReport(self._number, lag_records=self.plan.lag({}))
@@ -272,9 +284,16 @@ class Ingestion:
         return done
 
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
-        """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop."""
+        """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop.
+
+        What could not be published goes along with the next commit, or after the next recall.
+        """
+        self._unpublished |= committed.keys()
+        self._owes = False
+        known = [self.tables[name] for name in self._unpublished if name in self.tables]
         try:
-            self._source.publish(positions_of((self.tables[name] for name in committed), self._settings.key))
+            self._source.publish(positions_of(known, self._settings.key))
+            self._unpublished.clear()
         except FrazilError as error:
             _log.warning("the consumer group's offsets were not published", cause=error.message)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import structlog
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from frazil.errors import NoStartingOffset
+from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import Range, SourcePartition
 from frazil.sources.base import GroupOffset, TopicFacts
 from frazil.sources.kafka.asking import Asking
@@ -21,6 +21,9 @@ from frazil.sources.kafka.sample import average_sizes
 
 _POLL = 0.2
 """Seconds one call waits for records."""
+
+_LISTEN = 0.005
+"""Seconds one call listens for what becomes of something; it does not return any sooner."""
 
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The topic id of clusters that have none: sixteen zero bytes."""
@@ -48,7 +51,11 @@ class KafkaSource:
         self._isolation = isolation
         self._brokers = str(client["bootstrap.servers"])
         self._asking = Asking(_without_consumer_keys(self._client), isolation)
-        self._consumer = Consumer({**QUIET, **self._client, "group.id": group, "enable.auto.commit": False})
+        ours = {"group.id": group, "enable.auto.commit": False, "on_commit": self._note_published}
+        self._consumer = Consumer({**QUIET, **self._client, **ours})
+        self._published: list[tuple[KafkaError | None, list[TopicPartition]]] = []
+        """What became of offsets that were published."""
+
         self._reading = threading.Lock()
         self._warned: set[str] = set()
 
@@ -131,17 +138,14 @@ class KafkaSource:
             for each, found in positions.items()
         ]
         action = f"publish the offsets of the group {self._group}"
-        # A consumer's own commit would wait for a lost coordinator for longer than a cycle may take.
-        asked = ConsumerGroupTopicPartitions(self._group, offsets)
-        futures = self._asking.ask(
-            action,
-            lambda: self._asking.admin.alter_consumer_group_offsets([asked], request_timeout=self._asking.patience),
-        )
-        try:
-            done = [self._asking.answer(action, future) for future in futures.values()]
-        except KafkaException as error:
-            raise translate(error, self._brokers, action) from error
-        failed = next((each.error for group in done for each in group.topic_partitions if each.error), None)
+        with self._reading:
+            # Committed synchronously, the call would wait for a lost coordinator for most of a minute.
+            self._published.clear()
+            try:
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+            except KafkaException as error:
+                raise translate(error, self._brokers, action) from error
+            failed = self._until_published(offsets, action)
         if failed is not None:
             raise translate(KafkaException(failed), self._brokers, action)
 
@@ -150,6 +154,21 @@ class KafkaSource:
 
     def close(self) -> None:
         self._consumer.close()
+
+    def _note_published(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
+        self._published.append((error, offsets))
+
+    def _until_published(self, offsets: Sequence[TopicPartition], action: str) -> KafkaError | None:
+        """Wait for what becomes of `offsets`: what kept one of them from being published, if anything did."""
+        wanted = [(each.topic, each.partition, each.offset) for each in offsets]
+        deadline = time.monotonic() + self._asking.patience
+        while time.monotonic() < deadline:
+            self._consumer.poll(_LISTEN)
+            for error, told in self._published:
+                # The answer to an earlier publication may come late.
+                if [(each.topic, each.partition, each.offset) for each in told] == wanted:
+                    return error or next((each.error for each in told if each.error), None)
+        raise BrokerUnavailable(self._brokers, action, f"no answer within {self._asking.patience:.0f} s")
 
     def _matching(self) -> list[str]:
         metadata = self._asking.ask(
