@@ -160,13 +160,13 @@ class KafkaSource:
 
     def _until_published(self, offsets: Sequence[TopicPartition], action: str) -> KafkaError | None:
         """Wait for what becomes of `offsets`: what kept one of them from being published, if anything did."""
-        wanted = [(each.topic, each.partition, each.offset) for each in offsets]
+        wanted = {(each.topic, each.partition, each.offset) for each in offsets}
         deadline = time.monotonic() + self._asking.patience
         while time.monotonic() < deadline:
             self._consumer.poll(_LISTEN)
             for error, told in self._published:
                 # The answer to an earlier publication may come late.
-                if [(each.topic, each.partition, each.offset) for each in told] == wanted:
+                if {(each.topic, each.partition, each.offset) for each in told} == wanted:
                     return error or next((each.error for each in told if each.error), None)
         raise BrokerUnavailable(self._brokers, action, f"no answer within {self._asking.patience:.0f} s")
 
