@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from frazil.config.entries import Entry
-from frazil.connector.amending import Amended, amend, audited, require_stopped, tokens_of
+from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped, tokens_of
 from frazil.connector.holdings import tables_of
 from frazil.connector.registry import Registry
-from frazil.errors import ResetRefused
+from frazil.errors import ResetRefused, Terminal
 from frazil.model import SourcePartition
 from frazil.tables.catalog import Catalog
 from frazil.tables.state import SnapshotState, TableState, ancestors
 from frazil.tables.table import Table
-from frazil.tables.tokens import PREFIX, Tokens, decode, key_of
+from frazil.tables.tokens import PREFIX, Tokens, decode, key_of, mirrored, read
 
 NOTE: Final = "frazil.adopt"
 """The summary key of the audit entry."""
@@ -78,7 +78,8 @@ class Adopter:
         table = self._table(new)
         table.shape()
         old = self._table(source.table) if source.table else None
-        key, tokens = self._tokens(old or table, source.snapshot, connector)
+        # What a table brought along is another history's; what is taken from one has to be its own.
+        key, tokens = self._tokens(old or table, source.snapshot, connector, () if old else DESPITE)
         owners = self._require_stopped([table] if old is None else [old, table], key, force=force)
         if old is not None:
             if source.snapshot is None:
@@ -106,11 +107,13 @@ class Adopter:
             raise ResetRefused(f"{reason} {written!r}", "Write its namespace too, as `frazil channels` shows it.")
         return (exact or found)[0]
 
-    def _tokens(self, table: Table, snapshot: int | None, connector: str | None) -> tuple[str, Tokens]:
+    def _tokens(
+        self, table: Table, snapshot: int | None, connector: str | None, despite: tuple[type[Terminal], ...]
+    ) -> tuple[str, Tokens]:
         """The key of the connector, and its tokens in a table."""
         state = table.state()
-        known = {key: decode(text) for key, text in state.properties_under(PREFIX).items()}
-        keys = [key for key, tokens in known.items() if connector in (None, key, tokens.name)]
+        known = {key: mirrored(state, str(table.name), key) for key in state.properties_under(PREFIX)}
+        keys = [key for key, tokens in known.items() if tokens and connector in (None, key, tokens.name)]
         if not keys:
             raise ResetRefused(
                 f"the table {table.name} has no tokens" + (f" of {connector}" if connector else ""),
@@ -121,8 +124,12 @@ class Adopter:
                 f"the table {table.name} has tokens of {', '.join(sorted(keys))}", "Say whose: --name CONNECTOR."
             )
         (key,) = keys
-        found = tokens_of(table, key) if snapshot is None else _tokens_at(state, snapshot, key, str(table.name))
-        return key, found or known[key]
+        if snapshot is not None:
+            return key, _tokens_at(state, snapshot, key, str(table.name))
+        found = read(state, str(table.name), key, despite)
+        if found is None:
+            raise ResetRefused(f"the table {table.name} has no tokens of {key}", "They went away just now; try again.")
+        return key, found
 
     def _require_stopped(self, tables: Sequence[Table], key: str, *, force: bool) -> list[str]:
         known = self._registered.get(key)

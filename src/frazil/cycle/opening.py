@@ -15,18 +15,10 @@ from frazil.config import ConnectorSettings
 from frazil.cycle import sharing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.opened import OpenTable
+from frazil.cycle.renewal import Renewal
 from frazil.cycle.starting import Starting, is_fresh
 from frazil.cycle.sweeping import Sweeper
-from frazil.errors import (
-    Fenced,
-    FrazilError,
-    TableBegunAnew,
-    TableMissing,
-    TableNotCreated,
-    TableRenewed,
-    TableReplaced,
-    TokensMoved,
-)
+from frazil.errors import Fenced, TableBegunAnew, TableMissing, TableNotCreated, TableReplaced, TokensMoved
 from frazil.model import TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import Target, Targets
@@ -34,8 +26,7 @@ from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
 from frazil.tables.orphans import last_commit
 from frazil.tables.session import DEFAULT_NAMESPACE
-from frazil.tables.state import TableState
-from frazil.tables.tokens import Channel, Tokens, last_epoch, mirrored, read
+from frazil.tables.tokens import Channel, Tokens, last_epoch, read
 
 _log = structlog.get_logger(__name__)
 
@@ -47,6 +38,7 @@ class Opener:
         self._settings = settings
         self._catalog = catalog
         self._starting = Starting(settings, source)
+        self.renewal = Renewal(settings)
         self.sweeper = Sweeper(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
@@ -81,7 +73,7 @@ class Opener:
         table = self._found_or_created(name, topics)
         while True:
             state = table.state()
-            known = self._known(state, str(name))
+            known, despite = self.renewal.known(state, str(name))
             epoch = last_epoch(state, self._settings.key, known) + 1
             if known:
                 require_same_topics(known, topics)
@@ -97,7 +89,7 @@ class Opener:
             )
             faults.reach("during_open")
             try:
-                committed = self._commit(table, tokens, known.commit if known else None, epoch)
+                committed = self._commit(table, tokens, known.commit if known else None, epoch, despite)
             except TokensMoved:
                 table.refresh()
                 continue
@@ -134,15 +126,10 @@ class Opener:
             try:
                 self._recall(opened)
             except (TableMissing, TableReplaced) as error:
-                if self._choice(error) == "fail":
+                if self.renewal.choice(error) == "fail":
                     raise
                 _log.warning("a table is not there any more", connector=self._settings.name, cause=error.message)
                 del tables[name]
-
-    def weighed(self, error: TableMissing | TableReplaced) -> FrazilError:
-        """What it means that a table is gone or replaced: as the configuration says, an end or another opening."""
-        choice = self._choice(error)
-        return error if choice == "fail" else TableRenewed(error, choice)
 
     def _recall(self, opened: OpenTable) -> None:
         name = str(opened.table.name)
@@ -159,10 +146,6 @@ class Opener:
         # After a rollback, those that were opened since are to be opened again.
         opened.topics &= tokens.topics.keys()
 
-    def _choice(self, error: TableMissing | TableReplaced) -> str:
-        gone = isinstance(error, TableMissing)
-        return self._settings.on_table_missing if gone else self._settings.on_table_replaced
-
     def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> Target:
         try:
             return self._catalog.open(name, None, self._settings.conversion)
@@ -173,20 +156,14 @@ class Opener:
         self._starting.starts(str(name), topics, gone=True)
         return self._catalog.open(name, self._settings.table_options.properties, self._settings.conversion)
 
-    def _known(self, state: TableState, name: str) -> Tokens | None:
-        """The tokens to go on from; those of a table that was replaced in place as the configuration says."""
-        try:
-            return read(state, name, self._settings.key)
-        except TableBegunAnew as error:
-            choice = self._choice(error)
-            mirror = mirrored(state, name, self._settings.key)
-            if choice == "fail" or mirror is None:
-                raise
-            _log.warning("a table was replaced in place", connector=self._settings.name, table=name, going_on=choice)
-            return mirror if choice == "continue" else replace(mirror, topics={})
-
-    def _commit(self, table: Target, tokens: Tokens, before: str | None, epoch: int) -> Tokens:
-        despite = () if self._settings.on_table_replaced == "fail" else (TableBegunAnew,)
+    def _commit(
+        self,
+        table: Target,
+        tokens: Tokens,
+        before: str | None,
+        epoch: int,
+        despite: tuple[type[TableBegunAnew], ...] = (),
+    ) -> Tokens:
         expected = Expectation(self._settings.key, self.owner, epoch, before, (), table.uuid, despite=despite)
         return commit(table, (), tokens, expected).tokens
 

@@ -101,7 +101,7 @@ class Ingestion:
         try:
             return self._cycle()
         except (TableMissing, TableReplaced) as error:
-            raise self._opener.weighed(error) from error
+            raise self._opener.renewal.weighed(error) from error
 
     def discover(self) -> Mapping[str, TopicFacts]:
         """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
