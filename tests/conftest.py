@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.topics import FAST_CLEANING, create_topic
@@ -20,6 +21,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A running broker that compacts and deletes quickly. Tests that stop a broker start their own."""
     with KafkaBroker(tmp_path_factory.mktemp("broker"), properties=FAST_CLEANING) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """Undo what a test configured of the log: it may write to a stream that ends with the test."""
+    yield
+    structlog.reset_defaults()
 
 
 _numbers = itertools.count(1)

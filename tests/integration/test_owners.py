@@ -269,6 +269,9 @@ def _lose_the_next_answer(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) 
                 lost.append("answer")
                 spark._jvm.java.lang.Integer.parseInt("the answer was lost")
 
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._java, name)
+
     class Transaction:
         def __init__(self, java) -> None:
             self._java = java

@@ -15,7 +15,8 @@ def test_a_variant_is_never_shredded_whatever_its_column_is_called(make_table: M
 
     assert landed.rows == [{"a": 1, "b": [True, 1.5]}]
     assert landed.written is not None
-    inside = duckdb.sql(f"SELECT name, field_id FROM parquet_schema('{landed.written.path}')").fetchall()
+    with duckdb.connect() as reader:
+        inside = reader.sql(f"SELECT name, field_id FROM parquet_schema('{landed.written.path}')").fetchall()
     assert [(step, number) for step, number in inside if step != "duckdb_schema"] == [
         (name.lower(), shape.id),
         ("metadata", None),
