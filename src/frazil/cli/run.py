@@ -19,6 +19,7 @@ from frazil.connector.lifecycle import ENDED
 from frazil.connector.registry import Registry
 from frazil.dev.command import stop_signals
 from frazil.errors import InvalidConfiguration, Problem
+from frazil.tables.session import answers
 
 _LOOK_EVERY = 0.2
 """Seconds between two looks at whether something has ended."""
@@ -58,7 +59,8 @@ def run_connectors(
             _ingest(connectors, stopping, console, until_caught_up=until_caught_up)
         finally:
             _stop_all(connectors)
-            session.stop()
+            if answers(session):
+                session.stop()
     return 1 if any(connector.state in (State.FAILED, State.FENCED) for connector in connectors) else 0
 
 

@@ -24,6 +24,7 @@ from frazil.errors import (
     Fenced,
     FrazilError,
     ShapeMoved,
+    SparkEnded,
     Terminal,
     TokensMoved,
     Transient,
@@ -33,7 +34,7 @@ from frazil.model import ChannelStatus, SourcePartition
 from frazil.sources.base import Source
 from frazil.sources.kafka.admin import KafkaSource
 from frazil.tables.catalog import Catalog
-from frazil.tables.session import choose_catalog, iceberg_catalog, open_session, require_classic
+from frazil.tables.session import answers, choose_catalog, iceberg_catalog, open_session, require_classic
 
 _GRACE = 8.0
 """Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""
@@ -251,6 +252,9 @@ class Connector:
                 # Asked to stop; or stamina is switched off in this process, where it takes no second attempt.
                 self._wait_out(error, 1, FIRST)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
+                if not answers(self._spark):
+                    self._end(State.FAILED, SparkEnded())
+                    return
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
                 self._end(State.FAILED, Unexpected(error))

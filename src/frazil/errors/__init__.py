@@ -34,6 +34,7 @@ from frazil.errors.surroundings import (
     NothingSetUp,
     ProgramMissing,
     SparkConnectRefused,
+    SparkEnded,
 )
 from frazil.errors.tables import (
     CatalogUnavailable,
@@ -77,6 +78,7 @@ __all__ = [
     "ResetRefused",
     "ShapeMoved",
     "SparkConnectRefused",
+    "SparkEnded",
     "StageFailed",
     "StageTooOld",
     "StorageNotSupported",

@@ -17,6 +17,19 @@ class SparkConnectRefused(Terminal):
         )
 
 
+class SparkEnded(Terminal):
+    """The JVM behind the Spark session is gone."""
+
+    code = "spark_ended"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Spark's JVM has ended, and the connector cannot go on without it. Nothing uncommitted is in the tables. "
+            "Start it again; if the system ended the JVM for lack of memory, give it less to do or more memory "
+            "(spark.driver.memory)."
+        )
+
+
 class CatalogNotIceberg(Terminal):
     """The Spark catalog of that name is missing or is not an Iceberg catalog."""
 

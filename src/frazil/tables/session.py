@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from frazil.errors import CatalogNotIceberg, SparkConnectRefused
+from frazil.tables import classes
 from frazil.tables.jvm import JAVA_ERRORS, java_message
 
 EMBEDDED: Final = "frazil"
@@ -17,6 +19,11 @@ EMBEDDED: Final = "frazil"
 
 DEFAULT_NAMESPACE: Final = "public"
 PACKAGES: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0"
+JVM_OPTIONS: Final = "spark.driver.extraJavaOptions"
+COMPILER: Final = "-XX:TieredStopAtLevel=1"
+"""This JVM schedules and commits; the work is in Python and DuckDB. The quick compiler starts seconds sooner and leaves
+the cores to the tasks."""
+
 _EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 _SPARK_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
 _PREFIX: Final = "spark.sql.catalog."
@@ -54,9 +61,7 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": "1g",
-        # This JVM schedules and commits; the work is in Python and DuckDB. The quick compiler starts seconds sooner and
-        # leaves the cores to the tasks.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        JVM_OPTIONS: f"{COMPILER} {classes.using(classes.archive(PACKAGES))}".strip(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
@@ -84,6 +89,15 @@ def require_classic(session: SparkSession) -> None:
     """
     if not hasattr(session, "_jsparkSession"):
         raise SparkConnectRefused
+
+
+def answers(session: SparkSession) -> bool:
+    """Whether the session's JVM still lives."""
+    try:
+        session._jvm.java.lang.System.nanoTime()  # noqa: SLF001 (pyspark has no public way to its JVM)
+    except (Py4JError, OSError):
+        return False
+    return True
 
 
 def choose_catalog(
