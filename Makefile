@@ -49,6 +49,10 @@ format: setup ## Format the code
 docs: setup ## Write the generated pages anew
 	$(BIN)/python -m frazil.config.reference docs/configuration.md
 
+.PHONY: soak
+soak: setup ## Kill a connector at random for MINUTES=10, with faults drawn from SEED, and judge its table (docs/how-to/soak.md)
+	$(BIN)/python -m frazil.testing.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
 .PHONY: mutants
 mutants: setup ## Take out what makes commits exactly-once, piece by piece: do tests notice? (docs/testing.md)
 	$(BIN)/python -m tests.mutants

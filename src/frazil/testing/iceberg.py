@@ -78,14 +78,20 @@ def data_files(metadata: dict[str, Any]) -> list[DataFile]:
 
 
 def tokens(metadata: dict[str, Any], connector: str, topic: str) -> Tokens:
-    """The tokens of `topic`: from the nearest ancestor that carries any of the connector's, else from the mirror."""
+    """The tokens of `topic`, of those that hold."""
+    found = token_document(metadata, connector)["topics"].get(topic, {"tokens": []})
+    return Tokens(topic, tuple(None if token is None else int(token) for token in found["tokens"]))
+
+
+def token_document(metadata: dict[str, Any], connector: str) -> dict[str, Any]:
+    """What holds of a connector's tokens: the nearest ancestor's that carries any of them, else the mirror's."""
     key = f"frazil.tokens.{connector}"
     summaries = [snapshot["summary"] for snapshot in ancestors(metadata)]
     text = next((found[key] for found in [*summaries, metadata.get("properties", {})] if key in found), None)
     if text is None:
         raise LookupError(f"neither the snapshots nor the properties of {metadata.get('location')} have {key}")
-    found = json.loads(zlib.decompress(base64.b64decode(text)))["topics"].get(topic, {"tokens": []})
-    return Tokens(topic, tuple(None if token is None else int(token) for token in found["tokens"]))
+    document: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(text)))
+    return document
 
 
 def ancestors(metadata: dict[str, Any]) -> Iterator[dict[str, Any]]:
