@@ -73,8 +73,7 @@ def main() -> None:
 class Unchecked:
     """Stands in for the projector: every key is a column of its own spelling, every value fits."""
 
-    def __init__(self, connection: Any, pipe: DefaultPipe, *_: object, evolves: bool) -> None:
-        assert not evolves
+    def __init__(self, connection: Any, pipe: DefaultPipe, *_: object, **__: object) -> None:
         self._connection = connection
         self._pipe = pipe
         self._reading = Reading({column.name: [column.name] for column in pipe.payload()}, set())

@@ -31,7 +31,7 @@ EVERY_TYPE = {
     "double": ("double", 1.7976931348623157e308),
     "decimal": ("decimal(38,10)", Decimal("1234567890123456789012345678.0123456789")),
     "date": ("date", dt.date(2024, 2, 29)),
-    "timestamp": ("timestamp", dt.datetime(2024, 2, 29, 23, 59, 59, 999999)),
+    "timestamp": ("timestamp", dt.datetime.fromisoformat("2024-02-29T23:59:59.999999")),
     "timestamptz": ("timestamptz", dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC)),
     "string": ("string", "Ærøskøbing \U0001f9ca"),
     "uuid": ("uuid", uuid.UUID("0f8fad5b-d9cb-469f-a165-70867728950e")),

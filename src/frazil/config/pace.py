@@ -122,7 +122,7 @@ class PaceSettings(Section):
         if self.own_commit_interval_ms is not None:
             return None
         if self.single_buffer:
-            # Without a bound of time the rest of a topic that became quiet would wait for ever: the client's lag is one.
+            # Without a bound of time the rest of a topic that became quiet would wait for ever.
             if self.buffer_bytes is None:
                 return None
             return Buffer(seconds=self.commit_interval_ms / 1000, bytes=self.buffer_bytes)
