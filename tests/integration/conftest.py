@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.h2 import h2_jar
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -34,7 +35,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(lake: Path) -> Iterator[SparkSession]:
     """A local Spark session with the embedded catalog."""
-    session = open_session(lake, "local[2]", {})
+    # The tests of outages have a catalog in that database.
+    session = open_session(lake, "local[2]", {"spark.jars": str(h2_jar())})
     yield session
     session.stop()
 

@@ -95,7 +95,9 @@ def test_a_slow_broker_is_no_outage(through_proxy, frail: KafkaBroker, proxy: Pr
     assert clean_rows(judge(connector, frail_topic)) == 2_000
 
 
-@pytest.mark.parametrize("outage", [Swallow(), Reset(), Trickle(), Cut(after=2_000)], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "outage", [Swallow(), Reset(), Trickle(), Cut(after=2_000)], ids=lambda each: type(each).__name__
+)
 @pytest.mark.parametrize("while_staging", [False, True], ids=["idle", "staging"])
 def test_a_broken_network_is_waited_out(
     through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str, judge, outage, while_staging: bool
