@@ -137,13 +137,13 @@ JAVA_ERRORS: Final = (Py4JError, PySparkException)
 
 def java_class(error: Exception) -> str:
     """The simple name of the Java exception's class; of the Python one's where none came from Java."""
-    exception = _exception(error)
+    exception = java_exception(error)
     return type(error).__name__ if exception is None else str(exception.getClass().getSimpleName())
 
 
 def java_message(error: Exception) -> str:
     """One line on a Java exception: its class, its message, and its deepest cause where that says more."""
-    exception = _exception(error)
+    exception = java_exception(error)
     if exception is None:
         return f"{type(error).__name__}: {error}"
     said = f"{exception.getClass().getSimpleName()}: {exception.getMessage()}"
@@ -154,7 +154,8 @@ def java_message(error: Exception) -> str:
     return said if deepest in said else f"{said} ({cause.getClass().getSimpleName()}: {deepest})"
 
 
-def _exception(error: Exception) -> Any:
+def java_exception(error: Exception) -> Any:
+    """The Java exception behind an error; None if there is none."""
     # PySpark's own exceptions keep Java's as their origin, py4j's as theirs.
     return (
         getattr(error, "_origin", None)

@@ -10,9 +10,10 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from frazil.errors import CatalogNotIceberg, SparkConnectRefused
+from frazil.errors import CatalogNotIceberg, CatalogUnavailable, SparkConnectRefused
 from frazil.tables import classes
 from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.reaching import is_outage
 
 EMBEDDED: Final = "frazil"
 """The catalog used when the user configured none: Iceberg's JDBC catalog on a SQLite file."""
@@ -126,6 +127,7 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
 
     Raises:
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
+        CatalogUnavailable: it does not answer.
     """
     if name == EMBEDDED and EMBEDDED not in _catalogs(session):
         home.mkdir(parents=True, exist_ok=True)
@@ -136,6 +138,8 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
     try:
         found = session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(session._jsparkSession, name)  # noqa: SLF001
     except JAVA_ERRORS as error:
+        if is_outage(error):
+            raise CatalogUnavailable(f"open the catalog {name}", java_message(error)) from error
         raise CatalogNotIceberg(name, java_message(error)) from error
     return _uncached(found)
 
