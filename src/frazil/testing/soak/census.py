@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from frazil.testing.topics import PATIENCE
 
@@ -61,6 +61,7 @@ def take(bootstrap: str, topic: str, partitions: int) -> Census:
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
             "auto.offset.reset": "error",
+            "enable.partition.eof": True,
         }
     )
     try:
@@ -75,16 +76,18 @@ def _read(consumer: Consumer, topic: str, place: int) -> bytearray:
     kinds = bytearray(end)
     consumer.assign([where])
     silent = 0.0
-    while consumer.position([where])[0].offset < end:
+    while silent < PATIENCE:
         messages = consumer.consume(10_000, 1.0)
         silent = 0.0 if messages else silent + 1.0
-        if silent > PATIENCE:
-            raise TimeoutError(f"{topic}-{place} was not read to its end within {PATIENCE:.0f} s")
         for message in messages:
-            if (error := message.error()) is not None:
+            error = message.error()
+            if error is None:
+                kinds[message.offset() or 0] = KINDS.index(_kind(message.value()))
+            elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 (librdkafka's own codes are spelled so)
                 raise KafkaException(error)
-            kinds[message.offset() or 0] = KINDS.index(_kind(message.value()))
-    return kinds
+            elif (message.offset() or 0) >= end:
+                return kinds
+    raise TimeoutError(f"{topic}-{place} was not read to its end within {PATIENCE:.0f} s")
 
 
 def _kind(value: bytes | None) -> str:
