@@ -6,7 +6,7 @@ import time
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.outages.watching import Watch, send
+from tests.integration.outages.watching import Watch, clean_rows, send
 from tests.integration.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
@@ -136,9 +136,3 @@ def test_stopping_does_not_wait_for_a_broker_that_is_silent(
 
     assert time.monotonic() - began < 12
     assert str(connector.state) == "STOPPED"
-
-
-def clean_rows(report) -> int:
-    """How many rows a clean table has."""
-    assert report.clean, report
-    return report.rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.disks import SmallDisk
-from tests.integration.outages.watching import Watch, send
+from tests.integration.outages.watching import Watch, clean_rows, send
 from tests.integration.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
@@ -183,9 +183,3 @@ def test_a_staged_file_that_somebody_deletes_before_the_commit_is_staged_again(
 def scratch_files() -> set[Path]:
     """What lies in the scratch directories of all workers."""
     return {path for path in Path(tempfile.gettempdir()).glob("frazil-*/**/*") if path.is_file()}
-
-
-def clean_rows(report) -> int:
-    """How many rows a clean table has."""
-    assert report.clean, report
-    return report.rows

@@ -9,6 +9,7 @@ from frazil import Connector
 from frazil.errors import FrazilError
 from frazil.testing.produce import record
 from frazil.testing.records import produce
+from frazil.testing.report import OracleReport
 from frazil.testing.topics import wait_until
 
 
@@ -68,3 +69,9 @@ class Watch:
 def send(bootstrap: str, topic: str, first: int, count: int) -> None:
     """Produce records that the oracle knows."""
     produce(bootstrap, topic, [record("r", 0, first + number) for number in range(count)])
+
+
+def clean_rows(report: OracleReport) -> int:
+    """How many rows a clean table has."""
+    assert report.clean, report
+    return report.rows
