@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
 
@@ -35,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0 if every record is in the table once, every fault happened, and every recovery was in time."""
     options = _parser().parse_args(arguments)
     log.configure()
+    # Whoever asks it to end must not leave processes behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(stderr=True, highlight=False)
     directory = options.directory or Path(tempfile.mkdtemp(prefix="frazil-soak-"))
     console.print(f"seed {options.seed}, everything is in {directory}")
@@ -60,11 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _soak(options: argparse.Namespace, directory: Path, tally: Tally, console: Console) -> Judgement | None:
     with Habitat(directory) as habitat:
         others = Others(habitat)
-        soak = Soak(habitat, others, tally, console.print)
+        soak = Soak(habitat, others, tally, partial(console.print, soft_wrap=True))
         feed = Feed(habitat, options.rate, options.seed)
         try:
             with feed:
-                soak.run(lives(options.seed), options.minutes * 60, options.minutes * 90 + 300)
+                soak.run(lives(options.seed), options.minutes * 60, at_most=options.minutes * 120 + 900)
                 if not feed.stop():
                     tally.problems.append("the producer did not get everything acknowledged")
             soak.stop()
@@ -80,7 +84,10 @@ def _drained(habitat: Habitat) -> bool:
     """Whether one more process landed what was left."""
     command = [str(Path(sys.executable).with_name("frazil")), "run", "--until-caught-up", str(habitat.connector)]
     with (habitat.directory / "drain.log").open("wb") as output:
-        done = subprocess.run(command, stdout=output, stderr=output, timeout=_DRAINED_WITHIN, check=False)
+        try:
+            done = subprocess.run(command, stdout=output, stderr=output, timeout=_DRAINED_WITHIN, check=False)
+        except subprocess.TimeoutExpired:
+            return False
     return done.returncode == 0
 
 

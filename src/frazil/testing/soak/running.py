@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from statistics import median
 from typing import Final, cast
 
@@ -57,21 +57,19 @@ class Soak:
             passed = time.monotonic() - self._began
             if passed > at_most or (passed > seconds and not self._tally.never()):
                 return
-            try:
+            with self._given_up_if_wrong(f"life {life.number}"):
                 self._live(life)
-            except (NotAsItShould, OSError, sqlite3.Error, Py4JError, PySparkException, FrazilError) as problem:
-                self._give_up(life, problem)
             self._tell(life)
 
     def stop(self) -> None:
         """Have the running process stop, as a person would."""
         if self._running is not None:
-            self._stopped(self._running)
+            with self._given_up_if_wrong("at the end"):
+                self._stopped(self._running)
 
     def kill(self) -> None:
         """Leave no process behind."""
         if self._running is not None:
-            self._running.thaw()
             self._running.kill()
 
     def _live(self, life: Life) -> None:
@@ -106,6 +104,9 @@ class Soak:
             self._tally.starts.append(spark)
             if self._killed_at is not None:
                 self._tally.recoveries.append(landing.time - self._killed_at - spark)
+                self._say(
+                    f"         back {self._tally.recoveries[-1]:.1f} s after a kill, and {spark:.1f} s of Spark's"
+                )
         return subject
 
     def _outlive(self, trouble: Trouble, block: Callable[[], AbstractContextManager[None]]) -> None:
@@ -209,13 +210,17 @@ class Soak:
         self._running, self._killed_at = None, None
         self._before = self._habitat.watch.sequence()
 
-    def _give_up(self, life: Life, problem: Exception) -> None:
-        self._tally.problems.append(f"life {life.number}: {problem}")
-        self.kill()
-        self._running, self._killed_at = None, None
-        self._before = self._habitat.watch.sequence()
+    @contextmanager
+    def _given_up_if_wrong(self, when: str) -> Iterator[None]:
+        """Note what is not as it should be, and go on with a new process."""
+        try:
+            yield
+        except (NotAsItShould, OSError, sqlite3.Error, Py4JError, PySparkException, FrazilError) as problem:
+            self._tally.problems.append(f"{when}: {problem}")
+            self.kill()
+            self._running, self._killed_at = None, None
+            self._before = self._habitat.watch.sequence()
 
     def _tell(self, life: Life) -> None:
-        passed = time.monotonic() - self._began
         what = [*(trouble.name for trouble in life.troubles), f"{life.end} amid it" if life.amid else life.end]
-        self._say(f"{passed:5.0f} s  life {life.number}: {', '.join(what)}")
+        self._say(f"{time.monotonic() - self._began:5.0f} s  life {life.number}: {', '.join(what)}")

@@ -64,12 +64,13 @@ class Subject:
     def kill(self) -> None:
         """Kill it with its JVM, with no chance to tidy up; the workers see that nobody talks to them any more."""
         if self.alive:
+            self.thaw()  # what stands still would outlive the others
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def kill_jvm(self) -> bool:
         """Kill its JVM alone; whether it had one."""
-        return _kill(self._family("java"))
+        return _kill(self._family("SparkSubmit"))
 
     def kill_worker(self) -> bool:
         """Kill one of its Python workers; whether it had one."""
@@ -84,13 +85,15 @@ class Subject:
 
     def freeze(self) -> None:
         """Have all of it stand still."""
-        for each in (psutil.Process(self.process.pid), *self._family()):
-            each.suspend()
+        for each in self._family():
+            with suppress(psutil.NoSuchProcess):
+                each.suspend()
 
     def thaw(self) -> None:
         """Let it go on."""
-        for each in (*self._family(), psutil.Process(self.process.pid)):
-            each.resume()
+        for each in reversed(self._family()):
+            with suppress(psutil.NoSuchProcess):
+                each.resume()
 
     def ended(self, seconds: float) -> int | None:
         """Wait for its end: its exit status, minus the signal that killed it; None if it goes on."""
@@ -104,11 +107,12 @@ class Subject:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def _family(self, named: str = "") -> list[psutil.Process]:
-        """What it started that still runs and has `named` in its command line."""
+        """The process and what it started, as far as it still runs and has `named` in its command line."""
         found = []
         # Whatever ends while it is looked at is not of the family any more.
         with suppress(psutil.NoSuchProcess):
-            for each in psutil.Process(self.process.pid).children(recursive=True):
+            itself = psutil.Process(self.process.pid)
+            for each in (itself, *itself.children(recursive=True)):
                 with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
                     if named in " ".join(each.cmdline()):
                         found.append(each)
