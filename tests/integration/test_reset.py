@@ -66,6 +66,21 @@ def test_a_channel_goes_on_where_it_is_told_and_the_snapshot_says_who_said_so(
     assert audit["tokens"] == {f"{topic}-1": {"from": "9", "to": "6"}}
 
 
+def test_a_table_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
+    desk: Desk, landed: Connector, lake: Path, spark: SparkSession, tmp_path: Path
+):
+    (topic,) = landed.settings.topics
+    spark.sql("CREATE TABLE frazil.public.UNREADABLE (n BIGINT) USING iceberg")
+    metadata = lake / "warehouse" / "public" / "UNREADABLE" / "metadata"
+    metadata.rename(tmp_path / "elsewhere")
+
+    (done,) = desk.reset(landed.settings.name, Where(offset=7), topic=topic)
+
+    (tmp_path / "elsewhere").rename(metadata)
+    spark.sql("DROP TABLE frazil.public.UNREADABLE")
+    assert [(move.before, move.after) for move in done.moves] == [(10, 7), (10, 7)]
+
+
 def test_all_channels_of_a_connector_skip_what_there_is(desk: Desk, landed: Connector, rows, broker: KafkaBroker):
     (topic,) = landed.settings.topics
     send(broker, topic, 5, first=10)

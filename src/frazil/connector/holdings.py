@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from frazil.errors import FrazilError, Terminal
+from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, Terminal
 from frazil.tables.catalog import Catalog
 from frazil.tables.table import Table
 from frazil.tables.tokens import PREFIX, Tokens, read
@@ -27,10 +27,21 @@ class Holding:
 
 
 def tables_of(catalog: Catalog) -> Iterator[Table]:
-    """All tables of a catalog."""
+    """All tables of a catalog that can be read; of the others, which may be anybody's, it is logged.
+
+    Raises:
+        CatalogUnavailable: the catalog does not say what tables it has.
+    """
     for namespace in catalog.namespaces():
         for name in catalog.tables(namespace):
-            yield Table(catalog.jvm, name, catalog.load(name))
+            try:
+                java = catalog.load(name)
+            except TableMissing:  # dropped since they were listed
+                continue
+            except CatalogUnavailable as error:
+                _log.error("a table is passed over: it cannot be read", table=str(name), cause=str(error))
+                continue
+            yield Table(catalog.jvm, name, java)
 
 
 def holdings(catalog: Catalog, despite: tuple[type[Terminal], ...] = ()) -> Iterator[Holding]:
