@@ -90,7 +90,8 @@ class Opener:
             faults.reach("during_open")
             try:
                 committed = self._commit(table, tokens, known.commit if known else None, epoch, despite)
-            except TokensMoved:
+            except (TokensMoved, Fenced):
+                # Also a rival of the same epoch: this process opens, so it comes after whoever has opened.
                 table.refresh()
                 continue
             sharing.warn(str(name), table.state(), self._settings.key)
