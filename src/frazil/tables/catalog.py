@@ -12,7 +12,7 @@ from frazil.model import Column, Conversion, IcebergType, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
 from frazil.records import metadata
-from frazil.tables.jvm import JAVA_ERRORS, java_class, java_message
+from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_class, java_message, java_type
 from frazil.tables.schema import schema_to_json
 from frazil.tables.table import CREATED_BY, Table
 
@@ -137,7 +137,7 @@ class Catalog:
         """
         self.ensure_namespace(table.namespace)
         columns = (Column(1, metadata.COLUMN, told),)
-        schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(columns))
+        schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
         builder = self._java.buildTable(self._identifier(table), schema)
         for key, value in {**_CREATED, **properties}.items():
             builder = builder.withProperty(key, value)
@@ -150,13 +150,14 @@ class Catalog:
 
     def _namespace(self, levels: tuple[str, ...]) -> Any:
         # A list of levels, not a dotted string: a name may hold dots of its own.
-        array = self._gateway.new_array(self.jvm.java.lang.String, len(levels))
+        array = self._gateway.new_array(java_type(self.jvm, "java.lang.String"), len(levels))
         for index, level in enumerate(levels):
             array[index] = level
-        return self.jvm.org.apache.iceberg.catalog.Namespace.of(array)
+        return java_type(self.jvm, "org.apache.iceberg.catalog.Namespace").of(array)
 
     def _identifier(self, table: TableName) -> Any:
-        return self.jvm.org.apache.iceberg.catalog.TableIdentifier.of(self._namespace(table.namespace), table.name)
+        identifier = java_type(self.jvm, "org.apache.iceberg.catalog.TableIdentifier")
+        return identifier.of(self._namespace(table.namespace), table.name)
 
     def _call(self, action: str, request: Callable[[], _Answer]) -> _Answer:
         try:

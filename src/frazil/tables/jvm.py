@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -12,6 +13,8 @@ from pyspark.errors import PySparkException
 from frazil.errors import CatalogUnavailable
 from frazil.model import Column, StagedFile
 from frazil.tables.schema import columns_from_json
+
+SCHEMA_PARSER: Final = "org.apache.iceberg.SchemaParser"
 
 
 class JvmSnapshot:
@@ -103,7 +106,7 @@ class JvmState:
         return None if java is None else JvmSnapshot(java, self._table)
 
     def columns(self) -> Sequence[Column]:
-        return columns_from_json(self._jvm.org.apache.iceberg.SchemaParser.toJson(self._java.schema()))
+        return columns_from_json(java_type(self._jvm, SCHEMA_PARSER).toJson(self._java.schema()))
 
     def property(self, key: str) -> str | None:
         value = self._java.properties().get(key)
@@ -126,9 +129,19 @@ def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:
         "record-count": file.rows,
         **file.metrics,
     }
-    mapper = jvm.org.apache.iceberg.shaded.com.fasterxml.jackson.databind.ObjectMapper()
-    node = mapper.readTree(orjson.dumps(document).decode())
-    return jvm.org.apache.iceberg.ContentFileParser.fromJson(node, java_table.specs())
+    node = _mapper(jvm).readTree(orjson.dumps(document).decode())
+    return java_type(jvm, "org.apache.iceberg.ContentFileParser").fromJson(node, java_table.specs())
+
+
+@lru_cache
+def java_type(jvm: Any, name: str) -> Any:
+    """A Java class by its full name, looked up once: py4j asks the JVM about every part of a dotted name, 1 ms each."""
+    return getattr(jvm, name)
+
+
+@lru_cache
+def _mapper(jvm: Any) -> Any:
+    return java_type(jvm, "org.apache.iceberg.shaded.com.fasterxml.jackson.databind.ObjectMapper")()
 
 
 JAVA_ERRORS: Final = (Py4JError, PySparkException)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection
 from typing import Any
 
+from frazil.tables.jvm import java_type
+
 
 def referred_to(java: Any, jvm: Any, names: Collection[str], deadline: float) -> set[str]:
     """Those of `names`, files without their directories, that a snapshot of Iceberg's Java table refers to.
@@ -22,7 +24,7 @@ def referred_to(java: Any, jvm: Any, names: Collection[str], deadline: float) ->
         TimeoutError: it takes too long to say.
     """
     metadata, files, specs = java.operations().current(), java.io(), java.specs()
-    manifests = jvm.java.util.LinkedHashSet()  # equal manifests are equal paths
+    manifests = java_type(jvm, "java.util.LinkedHashSet")()  # equal manifests are equal paths
     for snapshot in metadata.snapshots():
         _in_time(deadline)
         manifests.addAll(snapshot.dataManifests(files))
@@ -30,9 +32,9 @@ def referred_to(java: Any, jvm: Any, names: Collection[str], deadline: float) ->
     for manifest in manifests:
         _in_time(deadline)
         # One text, for each path by itself would be a call into the JVM.
-        paths = jvm.org.apache.iceberg.ManifestFiles.readPaths(manifest, files, specs)
+        paths = java_type(jvm, "org.apache.iceberg.ManifestFiles").readPaths(manifest, files, specs)
         try:
-            text = str(jvm.java.lang.String.join("\n", paths))
+            text = str(java_type(jvm, "java.lang.String").join("\n", paths))
         finally:
             paths.close()
         found.update(name for path in text.split("\n") if (name := path.rpartition("/")[2]) in names)

@@ -66,6 +66,8 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
+        # Through TCP, Spark and its Python workers wait for each other's delayed acknowledgements, 40 ms a job.
+        "spark.python.unix.domain.socket.enabled": "true",
         **embedded_catalog(home),
         **extra,
     }
@@ -77,9 +79,19 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
     session = builder.getOrCreate()
     context = session.sparkContext
     context.setLogLevel("ERROR")
+    _write_no_checksum_files(session)
     # Spark takes the jars of `spark.jars.packages` for Python packages as well, and has each task look into them.
     context._python_includes[:] = [name for name in context._python_includes if not name.endswith(".jar")]  # noqa: SLF001
     return session
+
+
+def _write_no_checksum_files(session: SparkSession) -> None:
+    """Have Hadoop write local files, such as the embedded catalog's metadata, without a checksum file beside each.
+
+    It starts a `chmod` process for every file it writes: six of them in a commit, and three without checksums.
+    """
+    local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001
+    local.setWriteChecksum(False)
 
 
 def require_classic(session: SparkSession) -> None:

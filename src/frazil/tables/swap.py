@@ -7,30 +7,33 @@ its underlying operations, which replace the very version the transaction began 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from frazil.errors import CatalogUnavailable
 from frazil.model import StagedFile, TableName
 from frazil.tables import presence
 from frazil.tables.base import OutcomeUnknown, RaceLost
-from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message
+from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message, java_type
+
+_EXECUTORS: Final = "org.apache.iceberg.relocated.com.google.common.util.concurrent.MoreExecutors"
 
 
 class JvmSwap:
     """See `frazil.tables.base.Swap`."""
 
-    def __init__(self, name: TableName, table: Any, transaction: Any, jvm: Any) -> None:
-        """Swap what `transaction` began with on Iceberg's Java `table`."""
+    def __init__(self, name: TableName, table: Any, transaction: Any, jvm: Any, *, merges: bool) -> None:
+        """Swap what `transaction` began with on Iceberg's Java `table`; `merges` small manifests if there are many."""
         self._name = name
         self._table = table
         self._transaction = transaction
         self._jvm = jvm
+        self._merges = merges
         self.base = JvmState(transaction.startMetadata(), jvm, table)
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version in the transaction."""
         try:
-            append = self._transaction.newAppend()
+            append = self._append()
             for file in files:
                 self._require(file)
                 append = append.appendFile(data_file(self._jvm, self._table, file, self.base.spec_id))
@@ -53,6 +56,14 @@ class JvmSwap:
                 raise RaceLost from error
             raise OutcomeUnknown(f"{java_message(error)}; its metadata is in {self._directory}") from error
         return JvmSnapshot(made.currentSnapshot(), self._table)
+
+    def _append(self) -> Any:
+        if self._merges:
+            return self._transaction.newAppend()
+        # Iceberg looks every 10 ms whether its pool is done, at each step of an append. One manifest needs no pool.
+        return self._transaction.newFastAppend().scanManifestsWith(
+            java_type(self._jvm, _EXECUTORS).newDirectExecutorService()
+        )
 
     @property
     def _directory(self) -> str:

@@ -19,7 +19,7 @@ from frazil.sql import is_writable_name
 from frazil.tables import presence
 from frazil.tables.evolution import unambiguous
 from frazil.tables.expiry import told_by_snapshots
-from frazil.tables.jvm import JAVA_ERRORS, JvmState, java_class, java_message
+from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, JvmState, java_class, java_message, java_type
 from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
 from frazil.tables.swap import JvmSwap
@@ -30,6 +30,9 @@ CREATED_BY: Final = "frazil.created"
 _OLDEST_FORMAT: Final = 2
 _EXPIRY_EVERY: Final = 60.0
 """Seconds between two looks at what may expire."""
+
+_MERGE_EVERY: Final = 50
+"""Commits from one that merges small manifests, if there are as many as the table allows, to the next."""
 
 _OTHER_UUID: Final = re.compile(r"UUID does not match: current=(\S+) != refreshed=(\S+)")
 """What Iceberg says when the table of a name became another one."""
@@ -48,6 +51,7 @@ class Table:
 
         self._jvm = jvm
         self._last_expiry = time.monotonic()
+        self._swaps = 0
 
     @property
     def uuid(self) -> str:
@@ -100,10 +104,13 @@ class Table:
     def begin(self) -> JvmSwap:
         """Read the newest version, to replace it; raises what `refresh` raises."""
         try:
-            swap = JvmSwap(self.name, self.java, self.java.newTransaction(), self._jvm)
+            swap = JvmSwap(
+                self.name, self.java, self.java.newTransaction(), self._jvm, merges=self._swaps % _MERGE_EVERY == 0
+            )
         except JAVA_ERRORS as error:
             raise self.unreadable(error) from error
         presence.require(self.name, self.java)
+        self._swaps += 1
         return swap
 
     def shape(self) -> Shape:
@@ -143,7 +150,7 @@ class Table:
             if not missing:
                 return
             added = [Column(0, name, kind) for name, kind in unambiguous(missing, existing).items()]
-            types = self._jvm.org.apache.iceberg.SchemaParser.fromJson(schema_to_json(added))
+            types = java_type(self._jvm, SCHEMA_PARSER).fromJson(schema_to_json(added))
             update = self.java.updateSchema()
             for field in types.columns():
                 # With a parent of None the name is taken as it is, dots included.
