@@ -1,23 +1,33 @@
-"""Subject: the limit. One process per core, no Spark, no checks, no table: librdkafka → Arrow → DuckDB → Parquet.
+"""Subject: the limit. One process per core, no Spark, no table: librdkafka → Arrow → DuckDB → Parquet.
 
-Nothing built from these libraries can be much faster, so the distance to it is what frazil costs.
+With the option `checked=1` (`limit`) every record is checked as frazil checks it. With `checked=0` (`bare-limit`) bad
+values would become NULL in silence, as `from_json` has it. Nothing built from these libraries can be much faster, so
+the distance to it is what frazil costs.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from common import Answer, Job, tell, told
-from frazil.sources.kafka.reader import consumer_config
+from frazil.model import Conversion
+from frazil.pipes.default import DefaultPipe
+from frazil.records.convert import convert
+from frazil.sources.kafka.reader import SCHEMA, consumer_config
+from frazil.staging.project import Projector
+from subject_stage import TABLES, numbered
+
+Land: TypeAlias = Callable[[list[pa.RecordBatch], Path], None]
+"""Writes batches of records to a file."""
 
 CHUNK = 64 * 1024 * 1024
 """Bytes of values in one file, as frazil's chunks."""
@@ -58,17 +68,46 @@ def work(job: Job, number: int, ready: Barrier) -> None:
     """Land every partition whose turn it is."""
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("SET TimeZone = 'UTC'")
+    land = checked(connection, job.topic) if job.options["checked"] else unchecked(connection, job.topic)
     consumer = Consumer(consumer_config({"bootstrap.servers": job.bootstrap_servers, "group.id": "limit"}))
     partitions = range(number, job.partitions, job.cores)
     left = {partition: len(range(partition, job.records, job.partitions)) for partition in partitions}
     ready.wait()
-    for count, chunk in enumerate(chunks(consumer, job.topic, left)):
-        connection.register("chunk", chunk)
-        connection.execute(COPY % {"topic": job.topic, "path": f"{job.home}/{number}-{count}.parquet"})
+    for count, batches in enumerate(chunks(consumer, job.topic, left)):
+        land(batches, Path(job.home, f"{number}-{count}.parquet"))
     consumer.close()
 
 
-def chunks(consumer: Consumer, topic: str, left: dict[int, int]) -> Iterator[pa.Table]:
+def checked(connection: duckdb.DuckDBPyConnection, topic: str) -> Land:
+    """Every value is checked against its column, bad records would be rejects: what a task of frazil's does."""
+    pipe = DefaultPipe(numbered(TABLES["nested, structs"]), Conversion().normalizes)
+    projector = Projector(connection, pipe, topic, Conversion(), evolves=False)
+
+    def land(batches: list[pa.RecordBatch], path: Path) -> None:
+        now = time.time_ns() // 1_000_000
+        converted = [convert(batch, topic, Conversion(), now) for batch in batches]
+        tables, records = ([getattr(each, name) for each in converted] for name in ("table", "records"))
+        projector.project(pa.concat_tables(tables), pa.concat_tables(records), path)
+
+    return land
+
+
+def unchecked(connection: duckdb.DuckDBPyConnection, topic: str) -> Land:
+    """The fastest statement there is."""
+
+    def land(batches: list[pa.RecordBatch], path: Path) -> None:
+        chunk = pa.Table.from_batches(batches)
+        texts = {name: chunk.column(name).cast(pa.string()) for name in ("key", "value")}
+        for name, column in texts.items():
+            chunk = chunk.set_column(chunk.schema.get_field_index(name), name, column)
+        now = pa.repeat(pa.scalar(time.time_ns() // 1_000_000, pa.int64()), chunk.num_rows)
+        connection.register("chunk", chunk.append_column("read", now))
+        connection.execute(COPY % {"topic": topic, "path": path})
+
+    return land
+
+
+def chunks(consumer: Consumer, topic: str, left: dict[int, int]) -> Iterator[list[pa.RecordBatch]]:
     """Read partitions until nothing is left of them; `left` counts down."""
     consumer.assign([TopicPartition(topic, partition, 0) for partition, records in left.items() if records])
     batches: list[pa.RecordBatch] = []
@@ -80,23 +119,27 @@ def chunks(consumer: Consumer, topic: str, left: dict[int, int]) -> Iterator[pa.
             left[message.partition()] -= 1
         batches.append(to_arrow(messages))
         if sum(batch.column("value").nbytes for batch in batches) >= CHUNK:
-            yield pa.Table.from_batches(batches)
-            batches.clear()
+            yield batches
+            batches = []
     if batches:
-        yield pa.Table.from_batches(batches)
+        yield batches
 
 
 def to_arrow(messages: list[Message]) -> pa.RecordBatch:
-    """Messages as columns, values as text."""
+    """Messages as `frazil.sources.kafka.reader.SCHEMA` has them, without headers."""
     columns: dict[str, Any] = {
-        "partition": pa.array([message.partition() for message in messages], pa.int32()),
-        "offset": pa.array([message.offset() for message in messages], pa.int64()),
-        "timestamp": pa.array([message.timestamp()[1] for message in messages], pa.int64()),
-        "key": pa.array([message.key() for message in messages], pa.binary()).cast(pa.string()),
-        "value": pa.array([message.value() for message in messages], pa.binary()).cast(pa.string()),
-        "read": pa.repeat(pa.scalar(time.time_ns() // 1_000_000, pa.int64()), len(messages)),
+        "partition": [message.partition() for message in messages],
+        "offset": [message.offset() for message in messages],
+        "timestamp": [message.timestamp()[1] for message in messages],
+        "log_append_time": [False] * len(messages),
+        "key": [message.key() for message in messages],
+        "value": [message.value() for message in messages],
     }
-    return pa.record_batch(columns)
+    arrays = [
+        pa.array(columns[each.name], each.type) if each.name in columns else pa.nulls(len(messages), each.type)
+        for each in SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def main() -> None:
     job = told()
     if not job.options["checked"]:
         staging.Projector = Unchecked  # type: ignore[misc,assignment]
-    columns = _numbered(TABLES[list(TABLES)[job.options["table"]]])
+    columns = numbered(TABLES[list(TABLES)[job.options["table"]]])
     shape = Shape(TableName(("bench",), "ORDERS"), "", 0, 0, 0, columns, has_rows=True, evolves=False)
     began = time.process_time()
     staged = staging.stage(
@@ -87,7 +87,7 @@ class Unchecked:
         return Projected(written)
 
 
-def _numbered(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def numbered(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns as a catalog would number them, RECORD_METADATA before them."""
     named = (Column(0, metadata.COLUMN, metadata.column_type()), *columns)
     return columns_from_json(schema_to_json(named))

@@ -27,8 +27,10 @@ SUBJECTS: Mapping[str, str] = {
     "frazil": "subject_frazil.py",
     "plain-spark": "subject_plain_spark.py",
     "limit": "subject_limit.py",
+    "bare-limit": "subject_limit.py",
 }
-RATIOS = (("frazil", "plain-spark"), ("frazil", "limit"))
+OPTIONS: Mapping[str, Mapping[str, int]] = {"limit": {"checked": 1}, "bare-limit": {"checked": 0}}
+RATIOS = (("frazil", "plain-spark"), ("frazil", "limit"), ("frazil", "bare-limit"))
 
 COLUMNS: Columns = {
     "subject": ("subject", str),
@@ -102,7 +104,7 @@ def measure(asked: argparse.Namespace, broker: KafkaBroker, directory: Path) -> 
     )
     rows = []
     for number, subject in itertools.product(range(1, asked.runs + 1), asked.only):
-        mine = replace(job, home=str(directory / f"{subject}-{number}"))
+        mine = replace(job, home=str(directory / f"{subject}-{number}"), options=dict(OPTIONS.get(subject, {})))
         with Subject(SUBJECTS[subject], mine) as running:
             answer = running.finish()
         row = figures(mine, size, running, answer)
