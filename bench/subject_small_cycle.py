@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from common import Job, tell, told
-from frazil.connector.lifecycle import ENDED
+from frazil.connector.states import ENDED
 from frazil.cycle import CycleReport
 from frazil.dev.orders import order
 from subject_frazil import answer, as_row, connector_for

@@ -8,16 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from frazil.connector import Connector
+    from frazil.connector import Connector, Subscription
+    from frazil.tables.history import Commit
 
-__all__ = ["Connector", "__version__"]
+__all__ = ["Commit", "Connector", "Subscription", "__version__"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     # Spark's Python workers import `frazil.staging` through this package; they must not pay for the driver's imports.
-    if name == "Connector":
-        from frazil.connector import Connector
+    if name in ("Connector", "Subscription"):
+        from frazil import connector
 
-        return Connector
+        return getattr(connector, name)
+    if name == "Commit":
+        from frazil.tables.history import Commit
+
+        return Commit
     raise AttributeError(f"module 'frazil' has no attribute {name!r}")

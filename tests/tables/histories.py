@@ -24,12 +24,21 @@ class History:
     schema: tuple[Column, ...] = ()
     _last: int = 0
 
-    def ours(self, token: int, *, owner: str = "me", epoch: int = 1, connector: str = CONNECTOR) -> Tokens:
-        """A commit of a connector: rows, tokens, and their mirror, in one swap."""
+    def ours(
+        self,
+        token: int,
+        *,
+        owner: str = "me",
+        epoch: int = 1,
+        connector: str = CONNECTOR,
+        channel: Channel | None = None,
+        **summary: str,
+    ) -> Tokens:
+        """A commit of a connector: rows, tokens, and their mirror, in one swap; `channel` has more than the token."""
         number = self._last + 1
         tokens = Tokens("sink", f"commit-{number}", owner, epoch, opener=f"{owner}'s host (pid 1)", snapshot_seq=number)
-        tokens = tokens.with_channel(PARTITION, Channel(str(token)), "cluster", "topic-id")
-        self._append({key_of(connector): encode(tokens)})
+        tokens = tokens.with_channel(PARTITION, channel or Channel(str(token)), "cluster", "topic-id")
+        self._append({key_of(connector): encode(tokens), **summary})
         self.properties[key_of(connector)] = encode(tokens)
         return tokens
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from frazil.tables.expiry import told_by_snapshots
+from frazil.tables.expiry import MOST_KEPT, kept, told_by_snapshots
 from frazil.tables.tokens import key_of
 
 from .histories import CONNECTOR, TABLE, History
@@ -44,3 +44,17 @@ def test_snapshots_stay_that_show_that_tokens_are_uncertain() -> None:
 
     for history in (rolled_back, picked, damaged):
         assert told_by_snapshots(history.state, TABLE) == [CONNECTOR]
+
+
+def test_snapshots_that_somebody_needs_are_kept_up_to_a_limit() -> None:
+    history = History()
+    assert kept(history.state, 1) == 1
+    for token in range(5):
+        history.ours(token)
+
+    assert kept(history.state, None) == 1
+    assert kept(history.state, 5) == 1
+    assert kept(history.state, 3) == 3  # that one itself, and two after it
+    assert kept(history.state, 0) == 6
+    assert kept(history.state, 9) == 1
+    assert kept(history.state, 5 - 2 * MOST_KEPT) == MOST_KEPT

@@ -21,8 +21,8 @@ from frazil.cli.progress import Meter, describe_seconds, describe_state
 from frazil.cli.session import start_spark
 from frazil.cli.visible import cell
 from frazil.connector import Connector, State
-from frazil.connector.lifecycle import ENDED
 from frazil.connector.registry import Registry
+from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer

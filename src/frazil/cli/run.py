@@ -15,8 +15,8 @@ from frazil.cli.progress import Progress
 from frazil.cli.session import start_spark
 from frazil.config import ConnectorSettings, load, refuse_shared_keys
 from frazil.connector import Connector, State
-from frazil.connector.lifecycle import ENDED
 from frazil.connector.registry import Registry
+from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
 from frazil.errors import InvalidConfiguration, Problem
 from frazil.tables.session import answers

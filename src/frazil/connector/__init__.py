@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from frazil.connector.lifecycle import Connector, State
+from frazil.connector.lifecycle import Connector
+from frazil.connector.states import State
+from frazil.connector.subscription import Subscription
 
-__all__ = ["Connector", "State"]
+__all__ = ["Connector", "State", "Subscription"]

@@ -15,10 +15,7 @@ from frazil.model import SourcePartition
 from frazil.tables.catalog import Catalog
 from frazil.tables.state import SnapshotState, TableState, ancestors
 from frazil.tables.table import Table
-from frazil.tables.tokens import PREFIX, Tokens, decode, key_of, mirrored, read
-
-NOTE: Final = "frazil.adopt"
-"""The summary key of the audit entry."""
+from frazil.tables.tokens import ADOPTED, PREFIX, Tokens, decode, key_of, mirrored, read
 
 COMMAND: Final = "frazil channels adopt"
 
@@ -95,7 +92,7 @@ class Adopter:
         if dry:
             change(tokens_of(table, key))
         else:
-            tokens = amend(table, key, NOTE, change)
+            tokens = amend(table, key, ADOPTED, change)
         return Adoption(table, key, tokens, str(old.name) if old else "its own properties", owners)
 
     def _table(self, written: str) -> Table:

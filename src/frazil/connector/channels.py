@@ -7,10 +7,28 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from frazil.cycle import Ingestion
 from frazil.model import ChannelStatus, SourcePartition
 from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
 from frazil.tables.tokens import Channel, Tokens
+
+
+def all_channels(connector: str, ingestion: Ingestion, state: str, source: Source | None) -> list[ChannelStatus]:
+    """One entry for every channel of a connector that runs; see `channels_of`."""
+    return [
+        status
+        for opened in ingestion.tables.values()
+        for status in channels_of(
+            connector,
+            str(opened.table.name),
+            opened.table.name.name,
+            opened.tokens,
+            ingestion.plan.latest,
+            state,
+            source,
+        )
+    ]
 
 
 def channels_of(

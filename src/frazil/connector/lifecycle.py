@@ -6,7 +6,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,11 @@ from pyspark.sql import SparkSession
 
 from frazil.config import ConnectorSettings, load
 from frazil.connector.backoff import FIRST, attempts
-from frazil.connector.channels import channels_of
+from frazil.connector.channels import all_channels
+from frazil.connector.ends import catalog_of, source_of
+from frazil.connector.following import Followers
+from frazil.connector.states import ENDED, State
+from frazil.connector.subscription import Function, Subscription
 from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.identity import require_topics
 from frazil.cycle.job import StagingJob
@@ -32,9 +35,7 @@ from frazil.errors import (
 )
 from frazil.model import ChannelStatus, SourcePartition
 from frazil.sources.base import Source
-from frazil.sources.kafka.admin import KafkaSource
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import answers, choose_catalog, iceberg_catalog, open_session, require_classic
+from frazil.tables.session import answers, open_session, require_classic
 
 _GRACE = 8.0
 """Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""
@@ -43,22 +44,6 @@ _LAST_GRACE = 1.0
 """Seconds an abandoned cycle may take to notice."""
 
 _log = structlog.get_logger(__name__)
-
-
-class State(StrEnum):
-    """What a connector is doing."""
-
-    OPENING = "OPENING"
-    RUNNING = "RUNNING"
-    PAUSED = "PAUSED"
-    RETRYING = "RETRYING"
-    FENCED = "FENCED"
-    FAILED = "FAILED"
-    STOPPED = "STOPPED"
-
-
-ENDED = frozenset({State.FENCED, State.FAILED, State.STOPPED})
-"""States from which a connector does not come back."""
 
 
 class Connector:
@@ -98,6 +83,7 @@ class Connector:
         """What there is to catch up with, for who stops then."""
 
         self._state_listeners: list[Callable[[State], None]] = []
+        self._followers = Followers(settings, spark, self._wake.set)
 
     @classmethod
     def from_properties(
@@ -142,6 +128,24 @@ class Connector:
         """Call `listener` with every state the connector enters."""
         self._state_listeners.append(listener)
 
+    def foreach_commit(self, function: Function, *, after: int | None = None, table: str | None = None) -> Subscription:
+        """Call `function` with the rows of every commit and its `Commit`, in order, in a thread of its own.
+
+        Where the function raises, the connector fails. What it gets when, and how to go on after a restart:
+        docs/how-to/continue-in-spark.md.
+
+        Args:
+            function: takes a DataFrame of exactly the rows that the commit added, and the commit's facts.
+            after: the snapshot after which to begin; None for what is committed from now on.
+            table: the table to follow; only needed where the connector has several.
+
+        Raises:
+            FollowRefused: it cannot be told which table that is, or it is none of the connector's.
+        """
+        ingestion = self._ingestion
+        tables = None if self._state in ENDED else dict(ingestion.tables) if ingestion else {}
+        return self._followers.add(function, after, table, tables)
+
     def start(self, *, until_caught_up: bool = False) -> None:
         """Start ingesting, in a thread of its own. A stopped or failed connector may be started again.
 
@@ -155,6 +159,7 @@ class Connector:
         self._stopping.clear()
         self._error = None
         self._enter(State.OPENING)
+        self._followers.start()
         # Without this the thread would share Spark's job group with the caller's.
         target = inheritable_thread_target(self._spark)(self._run)
         self._thread = threading.Thread(target=target, name=f"frazil-{self.settings.key}", daemon=True)
@@ -171,14 +176,18 @@ class Connector:
         self._wake.set()
 
     def stop(self) -> None:
-        """Stop: the running cycle finishes, or is abandoned after a few seconds; tokens and rows stay together."""
+        """Stop: the running cycle finishes, or is abandoned after a few seconds; tokens and rows stay together.
+
+        What is committed is delivered to functions that follow, as far as they get in these seconds.
+        """
         self._stopping.set()
         self._wake.set()
-        if self._thread is None:
+        if self._thread is None or self._followers.run_here():
             return
         self._thread.join(_GRACE)
         if self._thread.is_alive():
             self._job.cancel()
+            self._followers.end()
             self._thread.join(_LAST_GRACE)
         if self._thread.is_alive():
             # It waits for a broker or a catalog that does not answer. What it still does, it does whole or not at all.
@@ -203,7 +212,7 @@ class Connector:
             if not self._wait(lambda: self._ingestion is not None and self._ingestion.plan.number > begun, deadline):
                 return False
             goal = dict(self._ingestion.plan.latest) if self._ingestion else {}
-            return self._wait(lambda: self._covers(goal), deadline)
+            return self._wait(lambda: self._ingestion is not None and self._ingestion.covers(goal), deadline)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the connector has ended; whether it has."""
@@ -213,21 +222,8 @@ class Connector:
 
     def status(self) -> list[ChannelStatus]:
         """One entry per channel, as of the last cycle."""
-        ingestion, source = self._ingestion, self._source
-        if ingestion is None:
-            return []
-        found = []
-        for opened in ingestion.tables.values():
-            found += channels_of(
-                self.settings.key,
-                str(opened.table.name),
-                opened.table.name.name,
-                opened.tokens,
-                ingestion.plan.latest,
-                self._state,
-                source,
-            )
-        return found
+        ingestion = self._ingestion
+        return all_channels(self.settings.key, ingestion, self._state, self._source) if ingestion else []
 
     def dropped(self) -> dict[str, int]:
         """Values of keys that have no column, by `<table>.<key>`, since the connector opened."""
@@ -238,28 +234,31 @@ class Connector:
         return int(self._job.records.value), int(self._job.bytes.value)
 
     def _run(self) -> None:
+        error = self._ended_by()
+        self._followers.finish()
+        # Trouble is told at once; otherwise the functions that follow are heard to their end.
+        error = error or self._followers.wait()
+        ended = State.FENCED if isinstance(error, Fenced) else State.FAILED if error else State.STOPPED
+        self._end(ended, error)
+
+    def _ended_by(self) -> FrazilError | None:
+        """Ingest until told to stop, or until the end; the error that ended it before."""
         while not self._stopping.is_set():
             try:
                 self._ingest()
                 break
-            except Fenced as error:
-                self._end(State.FENCED, error)
-                return
             except Terminal as error:
-                self._end(State.FAILED, error)
-                return
+                return error
             except Transient as error:
                 # Asked to stop; or stamina is switched off in this process, where it takes no second attempt.
                 self._wait_out(error, 1, FIRST)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
                 if not answers(self._spark):
-                    self._end(State.FAILED, SparkEnded())
-                    return
+                    return SparkEnded()
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
-                self._end(State.FAILED, Unexpected(error))
-                return
-        self._end(State.STOPPED, None)
+                return Unexpected(error)
+        return None
 
     def _ingest(self) -> None:
         """Run cycles until something ends them. Each is tried until it works."""
@@ -275,9 +274,10 @@ class Connector:
                 _log.info("the connector goes on", connector=self.settings.name)
             self._error = self._next_attempt = None
             self._finish(report)
+            self._followers.look(ingestion.tables)
             if report.failure is not None:
                 raise report.failure
-            if self._goal is not None and self._covers(self._goal):
+            if self._goal is not None and ingestion.covers(self._goal):
                 return
             self._sleep(self._rest(began, ingestion), idle=report.idle)
 
@@ -297,21 +297,13 @@ class Connector:
     def _open(self) -> Ingestion:
         settings = self.settings
         self._warm_up()
-        name = choose_catalog(self._spark, settings.catalog, settings.database, settings.spark)
-        java = iceberg_catalog(self._spark, name, Path(settings.home))
-        catalog = Catalog(java, self._spark.sparkContext._gateway, name)  # noqa: SLF001 (pyspark has no public way to its gateway)
+        catalog = catalog_of(settings, self._spark)
         if self._source is None:
-            self._source = KafkaSource(
-                settings.consumer,
-                settings.group_id,
-                settings.topics,
-                settings.topics_regex,
-                settings.auto_offset_reset,
-                settings.isolation_level,
-            )
+            self._source = source_of(settings)
         # Who runs until caught up wants what there is, not what is due.
         buffer = None if self._until_caught_up else settings.buffer
         ingestion = Ingestion(settings, catalog, self._source, self._job, buffer)
+        ingestion.needed = self._followers.needed
         found = ingestion.discover()
         if self._until_caught_up:
             require_topics(settings, found)
@@ -389,15 +381,6 @@ class Connector:
             self._wake.wait(rest)
         self._wake.clear()
 
-    def _covers(self, goal: Mapping[SourcePartition, int]) -> bool:
-        ingestion = self._ingestion
-        if ingestion is None:
-            return False
-        tokens = [opened.tokens for opened in ingestion.tables.values()]
-        return all(
-            any(_covered(found.channel(partition).token, end) for found in tokens) for partition, end in goal.items()
-        )
-
     def _wait(self, condition: Callable[[], bool], deadline: float | None) -> bool:
         """Wait, holding the lock, until `condition` or the deadline.
 
@@ -414,7 +397,3 @@ class Connector:
                 return False
             self._changed.wait(left)
         return True
-
-
-def _covered(token: str | None, end: int) -> bool:
-    return end == 0 or (token is not None and int(token) + 1 >= end)

@@ -17,10 +17,7 @@ from frazil.model import SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.sources.kafka.admin import KafkaSource
 from frazil.tables.catalog import Catalog
-from frazil.tables.tokens import Tokens
-
-NOTE = "frazil.reset"
-"""The summary key of the audit entry."""
+from frazil.tables.tokens import RESET, Tokens
 
 COMMAND = "frazil channels reset"
 
@@ -127,7 +124,7 @@ class Resetter:
             return Amended(after(tokens, done, facts, time.time_ns() // 1_000_000), audit)
 
         if plan.moves:
-            amend(plan.holding.table, plan.holding.connector, NOTE, change)
+            amend(plan.holding.table, plan.holding.connector, RESET, change)
 
 
 def _matches(holding: Holding, wanted: Wanted) -> list[SourcePartition | None]:

@@ -25,6 +25,9 @@ class OpenTable:
     topics: set[str] = field(default_factory=set)
     """The topics that feed it."""
 
+    since: int = 0
+    """The sequence number of the snapshot that opened it."""
+
 
 def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
     """The first offset not covered, for every channel of a table; partitions new to an opened topic start at 0."""

@@ -97,7 +97,8 @@ class Opener:
             sharing.warn(str(name), table.state(), self._settings.key)
             self.sweeper.opened(table, last_commit(state, known, self._settings.key))
             _log.info("opened a table", connector=self._settings.name, table=str(name), owner_epoch=epoch)
-            return OpenTable(table, table.uuid, committed, epoch, {facts.topic for facts in topics})
+            fed_by = {facts.topic for facts in topics}
+            return OpenTable(table, table.uuid, committed, epoch, fed_by, committed.snapshot_seq)
 
     def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts]) -> None:
         """Open topics that appeared after the table was opened, as the first ones were."""

@@ -16,7 +16,7 @@ from them. Staged files that were not committed are orphans nobody refers to.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -87,6 +87,8 @@ class Ingestion:
         """Plans begun so far; one that begins now sees everything that is in the topics now."""
 
         self.notices = Notices(settings)
+        self.needed: Callable[[TableName], int | None] = lambda _: None
+        """The sequence number from which on somebody still needs the snapshots of a table; None where nobody does."""
 
     def cycle(self) -> CycleReport:
         """Run one cycle.
@@ -113,6 +115,14 @@ class Ingestion:
     def goal(self) -> Mapping[SourcePartition, int]:
         """The ends of all channels' partitions now: what there is to catch up with."""
         return self._source.latest(self.starts(self.discover()))
+
+    def covers(self, goal: Mapping[SourcePartition, int]) -> bool:
+        """Whether every channel of a goal has come to its end."""
+        tokens = [table.tokens for table in self.tables.values()]
+        return all(
+            end == 0 or any(int(each.channel(partition).token or -1) + 1 >= end for each in tokens)
+            for partition, end in goal.items()
+        )
 
     def recall(self) -> None:
         """Read all tokens anew: after any error, and now and then while idle."""
@@ -280,7 +290,7 @@ class Ingestion:
         opened.tokens = done.tokens
         self._opener.sweeper.gave_up(table, given_up)
         self.notices.committed(table.name, staged)
-        table.expire(self._settings.snapshots_min_age_ms)
+        table.expire(self._settings.snapshots_min_age_ms, self.needed(table.name))
         return done
 
     def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:

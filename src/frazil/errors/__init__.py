@@ -15,6 +15,7 @@ value, and what to do next. Numbers are those of the connectors frazil replaces 
 from __future__ import annotations
 
 from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
+from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
 from frazil.errors.records import InvalidRecord, UnfitValue
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
@@ -64,7 +65,11 @@ __all__ = [
     "DataLoss",
     "EmptyTopic",
     "Fenced",
+    "FollowRefused",
+    "FollowerFailed",
     "FrazilError",
+    "HistoryExpired",
+    "HistoryMoved",
     "InvalidConfiguration",
     "InvalidQuery",
     "InvalidRecord",

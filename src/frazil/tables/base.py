@@ -86,8 +86,11 @@ class Target(Protocol):
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
 
-    def expire(self, min_age_ms: int) -> None:
-        """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created."""
+    def expire(self, min_age_ms: int, needed: int | None = None) -> None:
+        """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.
+
+        Those from the sequence number `needed` on stay, up to `frazil.tables.expiry.MOST_KEPT` of them.
+        """
 
     def write_file(self, path: str, content: bytes) -> None:
         """Write a small file with the table's own access rights.

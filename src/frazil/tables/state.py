@@ -88,7 +88,15 @@ class TableState(Protocol):
 
 def ancestors(state: TableState) -> Iterator[SnapshotState]:
     """The current snapshot and those it was built on, newest first, as far as they have not expired."""
-    snapshot = state.current
+    return _down_from(state, state.current)
+
+
+def lineage(state: TableState, identity: int) -> Iterator[SnapshotState]:
+    """A snapshot and those it was built on, newest first, as far as they have not expired."""
+    return _down_from(state, state.snapshot(identity))
+
+
+def _down_from(state: TableState, snapshot: SnapshotState | None) -> Iterator[SnapshotState]:
     while snapshot is not None:
         yield snapshot
         parent = snapshot.parent

@@ -18,7 +18,7 @@ from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables import presence
 from frazil.tables.evolution import unambiguous
-from frazil.tables.expiry import told_by_snapshots
+from frazil.tables.expiry import MOST_KEPT, kept, told_by_snapshots
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, JvmState, java_class, java_message, java_type
 from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
@@ -161,15 +161,18 @@ class Table:
                 if java_class(error) != "CommitFailedException":
                     raise CatalogUnavailable(f"add columns to {self.name}", java_message(error)) from error
 
-    def expire(self, min_age_ms: int) -> None:
+    def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.
+
+        Those from the sequence number `needed` on stay, up to `frazil.tables.expiry.MOST_KEPT` of them.
 
         A separate commit, never part of ours: inside our transaction it would delete files before the swap (tried).
         """
         if not self.is_ours or time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
             return
         self._last_expiry = time.monotonic()
-        if held_by := told_by_snapshots(self.state(), str(self.name)):
+        state = self.state()
+        if held_by := told_by_snapshots(state, str(self.name)):
             _log.warning(
                 "old snapshots are kept: since the table was changed behind their backs, only snapshots tell where "
                 "connectors stand; start them, or reset them",
@@ -178,8 +181,15 @@ class Table:
             )
             return
         before = time.time_ns() // 1_000_000 - min_age_ms
+        newest = kept(state, needed)
+        if newest == MOST_KEPT:
+            _log.warning(
+                "a function that follows the table is far behind: older snapshots than are kept for it expire",
+                table=str(self.name),
+                kept=newest,
+            )
         try:
-            self.java.expireSnapshots().expireOlderThan(before).retainLast(1).commit()
+            self.java.expireSnapshots().expireOlderThan(before).retainLast(newest).commit()
         except JAVA_ERRORS as error:
             _log.warning("old snapshots were not expired this time", table=str(self.name), cause=java_message(error))
 

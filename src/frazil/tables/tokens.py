@@ -36,6 +36,12 @@ VERSION: Final = 1
 PREFIX: Final = "frazil.tokens."
 """What the summary key and the table property begin with; the connector's key follows."""
 
+RESET: Final = "frazil.reset"
+"""The summary key of the audit entry where somebody reset channels."""
+
+ADOPTED: Final = "frazil.adopt"
+"""The summary key of the audit entry where a table took over the tokens of another one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Channel:
@@ -190,6 +196,16 @@ def read(state: TableState, table: str, connector: str, despite: tuple[type[Term
         return mirrored(state, table, connector)
 
 
+def carried(snapshot: SnapshotState, table: str, connector: str) -> Tokens | None:
+    """The tokens in the summary of a snapshot; None if it is not one of the connector's.
+
+    Raises:
+        TokensUnreadable: they are damaged or from a later version.
+    """
+    text = snapshot.summary(key_of(connector))
+    return None if text is None else _decoded(text, table)
+
+
 def mirrored(state: TableState, table: str, connector: str) -> Tokens | None:
     """The tokens of the last commit to any branch of the table; None if there was none.
 
@@ -210,12 +226,11 @@ def last_epoch(state: TableState, connector: str, known: Tokens | None) -> int:
 
 
 def _by_history(state: TableState, table: str, connector: str) -> Tokens | None:
-    key = key_of(connector)
     oldest = None
     for snapshot in ancestors(state):
-        text = snapshot.summary(key)
-        if text is not None:
-            return _decoded(text, table)
+        tokens = carried(snapshot, table, connector)
+        if tokens is not None:
+            return tokens
         source = snapshot.summary(SOURCE_SNAPSHOT)
         if source is not None and _is_picked_from_us(state, snapshot, int(source), connector):
             raise CherryPicked(table, connector, snapshot.id, int(source))

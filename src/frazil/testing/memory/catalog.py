@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,8 @@ from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import created_type
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
-from frazil.tables.expiry import told_by_snapshots
-from frazil.tables.state import MemoryState
+from frazil.tables.expiry import kept, told_by_snapshots
+from frazil.tables.state import MemoryState, ancestors
 from frazil.tables.table import CREATED_BY
 from frazil.testing.memory.table import Files, MemoryTable, TableSnapshot, with_snapshot
 
@@ -163,7 +164,7 @@ class MemoryTarget:
                 self._table.add_column(name, kind)
         self._state = self._table.state
 
-    def expire(self, min_age_ms: int) -> None:
+    def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created."""
         now = self._catalog.clock()
         ours = self._state.property(CREATED_BY) == "true"
@@ -173,7 +174,8 @@ class MemoryTarget:
         self.refresh()
         if told_by_snapshots(self._state, str(self.name)):
             return
-        self._table.expire(self._table.older_than(int(now * 1000) - min_age_ms))
+        stay = {each.id for each in itertools.islice(ancestors(self._state), kept(self._state, needed))}
+        self._table.expire(set(self._table.older_than(int(now * 1000) - min_age_ms)) - stay)
 
     def write_file(self, path: str, content: bytes) -> None:
         """Write a small file."""
