@@ -80,7 +80,9 @@ def test_a_function_gets_the_rows_of_each_commit_and_what_it_covers(connect, top
         caught_up(connector)
 
     notes.until([1, 2], [3], [4, 5, 6])
-    assert [[(each.topic, each.partition, each.start, each.end) for each in commit.covered] for commit in notes.commits] == [
+    assert [
+        [(each.topic, each.partition, each.start, each.end) for each in commit.covered] for commit in notes.commits
+    ] == [
         [(topic, 0, 0, 2)],
         [(topic, 0, 2, 3)],
         [(topic, 0, 3, 6)],
@@ -91,7 +93,9 @@ def test_a_function_gets_the_rows_of_each_commit_and_what_it_covers(connect, top
     assert subscription.table == first.table
 
 
-def test_rows_are_those_the_commit_added_whatever_became_of_them_since(connect, topic, send, table, spark: SparkSession):
+def test_rows_are_those_the_commit_added_whatever_became_of_them_since(
+    connect, topic, send, table, spark: SparkSession
+):
     connector = connect(topic)
     caught_up(connector)
     began = spark.sql(f"SELECT snapshot_id FROM {table}.snapshots").first()[0]
@@ -302,7 +306,11 @@ def test_a_rollback_past_what_was_delivered_fails_the_connector(connect, topic, 
 
 
 def test_snapshots_stay_while_somebody_still_needs_them(connect, topic, send, table, spark: SparkSession):
-    connector, notes, gate = connect(topic, begin=False, **{"frazil.snapshots.min.age": "100"}), Notes(), threading.Event()
+    connector, notes, gate = (
+        connect(topic, begin=False, **{"frazil.snapshots.min.age": "100"}),
+        Notes(),
+        threading.Event(),
+    )
     connector.foreach_commit(lambda rows, commit: (gate.wait(60), notes(rows, commit)))
     connector.start()
     for number in range(6):

@@ -131,8 +131,7 @@ class Connector:
     def foreach_commit(self, function: Function, *, after: int | None = None, table: str | None = None) -> Subscription:
         """Call `function` with the rows of every commit and its `Commit`, in order, in a thread of its own.
 
-        Where the function raises, the connector fails. What it gets when, and how to go on after a restart:
-        docs/how-to/continue-in-spark.md.
+        If it raises, the connector fails. What it gets when, and how to go on: docs/how-to/continue-in-spark.md.
 
         Args:
             function: takes a DataFrame of exactly the rows that the commit added, and the commit's facts.
@@ -143,8 +142,10 @@ class Connector:
             FollowRefused: it cannot be told which table that is, or it is none of the connector's.
         """
         ingestion = self._ingestion
-        tables = None if self._state in ENDED else dict(ingestion.tables) if ingestion else {}
-        return self._followers.add(function, after, table, tables)
+        ends = self._state in ENDED or self._stopping.is_set()
+        return self._followers.add(
+            function, after, table, None if ends else dict(ingestion.tables if ingestion else {})
+        )
 
     def start(self, *, until_caught_up: bool = False) -> None:
         """Start ingesting, in a thread of its own. A stopped or failed connector may be started again.
@@ -236,8 +237,7 @@ class Connector:
     def _run(self) -> None:
         error = self._ended_by()
         self._followers.finish()
-        # Trouble is told at once; otherwise the functions that follow are heard to their end.
-        error = error or self._followers.wait()
+        error = error or self._followers.wait()  # trouble is told at once; else they have it all first
         ended = State.FENCED if isinstance(error, Fenced) else State.FAILED if error else State.STOPPED
         self._end(ended, error)
 

@@ -19,9 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from frazil.config import ConnectorSettings
 from frazil.connector.backoff import FIRST, attempts
 from frazil.connector.commits import Commits
-from frazil.errors import FollowerFailed, FrazilError, Transient, Unexpected
+from frazil.errors import FollowerFailed, FrazilError, SparkEnded, Transient, Unexpected
 from frazil.model import TableName
 from frazil.tables.history import Commit
+from frazil.tables.session import answers
 
 Function: TypeAlias = Callable[[DataFrame, Commit], object]
 """Takes the rows of a commit, and its facts."""
@@ -164,6 +165,8 @@ class Subscription:
                 if commits is not None:
                     self._deliver(commits)
             except Transient as error:
+                if not answers(self._session):
+                    raise SparkEnded from error
                 # Told to end; or stamina is switched off in this process, where it takes no second attempt.
                 if self._wait_out(error, 1, FIRST):
                     continue
@@ -195,6 +198,8 @@ class Subscription:
 
     def _wait_out(self, error: Transient, attempt: int, seconds: float) -> bool:
         """Wait before looking again; whether to."""
+        if not answers(self._session):
+            return False
         if not self._stopping.is_set():
             _log.warning(
                 "commits cannot be delivered now",
