@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from tests.integration.conftest import JSON
 from tests.integration.waiting import caught_up, until_state
 
 from frazil import Commit, Connector
+from frazil.connector import commits
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, FollowerFailed, HistoryExpired, HistoryMoved
+from frazil.tables import session
+from frazil.tables.rows import added_rows
 from frazil.tables.session import EMBEDDED, iceberg_catalog
 from frazil.testing.crash import halt_at
 from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "continue-in-spark.md"
 
 
 @dataclass
@@ -31,9 +39,9 @@ class Notes:
     columns: list[list[str]] = field(default_factory=list)
 
     def __call__(self, rows: DataFrame, commit: Commit) -> None:
-        self.columns.append(rows.columns)
-        column = next(name for name in rows.columns if name in ("n", "m")) if "n" in rows.columns else "m"
-        found = sorted(row[0] for row in rows.select(column).collect())
+        self.columns.append(sorted(rows.columns))
+        number = "n" if "n" in rows.columns else "m"
+        found = sorted(row[number] for row in rows.collect())
         assert rows.count() == commit.rows == len(found)
         self.rows.append(found)
         self.commits.append(commit)
@@ -94,7 +102,7 @@ def test_a_function_gets_the_rows_of_each_commit_and_what_it_covers(connect, top
 
 
 def test_rows_are_those_the_commit_added_whatever_became_of_them_since(
-    connect, topic, send, table, spark: SparkSession
+    connect, topic, send, table, spark: SparkSession, broker: KafkaBroker
 ):
     connector = connect(topic)
     caught_up(connector)
@@ -107,15 +115,14 @@ def test_rows_are_those_the_commit_added_whatever_became_of_them_since(
     spark.sql(f"DELETE FROM {table} WHERE n IN (1, 4)")
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN n TO m")
     spark.sql(f"ALTER TABLE {table} ADD COLUMN later STRING")
-    produce_renamed = '{"m": 5, "later": "x"}'
-    produce(connector.settings.bootstrap_servers, topic, [produce_renamed])
+    produce(broker.bootstrap_servers, topic, ['{"m": 5, "later": "x"}'])
     caught_up(connector)
 
     notes = Notes()
     connector.foreach_commit(notes, after=began)
 
     notes.until([1, 2], [3, 4], [5])
-    assert [sorted(each) for each in notes.columns] == [
+    assert notes.columns == [
         ["RECORD_METADATA", "n"],
         ["RECORD_METADATA", "n"],
         ["RECORD_METADATA", "later", "m"],
@@ -333,13 +340,10 @@ def test_a_table_that_cannot_be_read_for_a_while_is_read_later(connect, topic, s
     connector, notes = connect(topic, begin=False), Notes()
     failures = iter([CatalogUnavailable("read it", "it sleeps")] * 2)
 
-    def flaky(session: SparkSession, table: Any, snapshot: int) -> DataFrame:
+    def flaky(*given: Any) -> DataFrame:
         for error in failures:
             raise error
-        return added_rows(session, table, snapshot)
-
-    from frazil.connector import commits
-    from frazil.tables.rows import added_rows
+        return added_rows(*given)
 
     monkeypatch.setattr(commits, "added_rows", flaky)
     connector.foreach_commit(notes)
@@ -388,6 +392,49 @@ def test_a_commit_whose_answer_the_function_waits_for_is_delivered_while_the_nex
         gate.release()
     caught_up(connector)
     notes.until([1], [2])
+
+
+def test_the_example_of_the_page_adds_every_order_once_whoever_gets_it_again(
+    topic, lake, spark: SparkSession, broker: KafkaBroker, tmp_path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "open_session", lambda *_: spark)
+    Path("worker.properties").write_text("\n".join(f"{key}={value}" for key, value in JSON.items()))
+    Path("connector.properties").write_text(
+        f"name=example\nconnector.class=frazil.KafkaConnector\ntopics={topic}\nfrazil.home={lake}\n"
+        f"bootstrap.servers={broker.bootstrap_servers}\nfrazil.commit.interval.ms=100\n"
+    )
+
+    def run(*totals: float) -> dict[str, Any]:
+        names: dict[str, Any] = {}
+        exec(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0], names)
+        orders = [f'{{"customer": "c{number % 2}", "total": {total}}}' for number, total in enumerate(totals)]
+        produce(broker.bootstrap_servers, topic, orders)
+        names["connector"].start(until_caught_up=True)
+        assert names["connector"].wait(60)
+        assert names["connector"].error is None
+        return names
+
+    def revenue() -> dict[str, float]:
+        return {
+            row[0]: row[1] for row in spark.table("frazil.public.REVENUE").groupBy("customer").sum("total").collect()
+        }
+
+    run(1.0, 2.0, 4.0)
+    assert revenue() == {"c0": 5.0, "c1": 2.0}
+    names = run(8.0, 16.0)
+    assert revenue() == {"c0": 13.0, "c1": 18.0}
+
+    again = Notes()
+    opening = spark.sql(
+        f"SELECT snapshot_id FROM frazil.public.{topic.upper()}.snapshots ORDER BY committed_at"
+    ).first()
+    names["connector"].foreach_commit(names["add"], after=opening[0])
+    names["connector"].foreach_commit(lambda _, commit: again.commits.append(commit), after=opening[0])
+    names["connector"].start(until_caught_up=True)
+    assert names["connector"].wait(60)
+    assert [each.rows for each in again.commits] == [3, 2]
+    assert revenue() == {"c0": 13.0, "c1": 18.0}
 
 
 def test_a_streaming_query_on_the_table_gets_every_row_once_while_it_is_written(

@@ -165,6 +165,20 @@ def test_an_expired_snapshot_is_no_gap_if_what_came_after_it_is_there(history: L
     assert (commit.records, commit.errors, commit.lost) == (None, None, None)
 
 
+def test_of_several_channels_those_count_that_moved_also_where_the_commit_before_has_expired(history: Landing) -> None:
+    both = history.ours(0, owner="owner-1", channel=Channel("4", time=1))
+    for offset, time in ((5, 2), (7, 3)):
+        moved = both.with_channel(SourcePartition("orders", 1), Channel(str(offset), time=time), "cluster", "topic-id")
+        history._append({key_of(CONNECTOR): encode(moved), ADDED: "2"})
+
+    (commit,) = deliver(following(3), history.state)
+    assert commit.covered == (Covered("orders", 1, 6, 8),)
+
+    history.expire(1, 2, 3)
+    (commit,) = deliver(following(3), history.state)
+    assert commit.covered == (Covered("orders", 1, None, 8),)
+
+
 def test_an_opening_is_no_commit_where_what_came_before_has_expired(history: Landing) -> None:
     history.land(rows=3)
     history.open()
@@ -201,6 +215,17 @@ def test_snapshots_that_expire_before_they_are_delivered_are_an_error(history: L
     assert found.value.oldest == 4
 
 
+def test_a_commit_that_expires_in_hand_is_an_error(history: Landing) -> None:
+    history.land()
+    history.land()
+    trail = following(1)
+    trail.next(history.state)
+    history.expire(1, 2)
+
+    with pytest.raises(HistoryExpired):
+        trail.next(history.state)
+
+
 def test_a_rollback_past_what_was_delivered_is_an_error_that_names_what_is_left(history: Landing) -> None:
     history.land()
     history.land()
@@ -218,6 +243,7 @@ def test_a_rollback_past_what_was_delivered_is_an_error_that_names_what_is_left(
 
 def test_what_is_rolled_back_before_it_was_delivered_is_not_delivered(history: Landing) -> None:
     first = history.land()
+    history.land()
     history.land()
     trail = following(1)
     trail.next(history.state)
