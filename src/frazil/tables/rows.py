@@ -7,13 +7,20 @@ was committed with, and looks nothing up again however late the DataFrame is use
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from frazil.errors import CatalogUnavailable
-from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
 from frazil.tables.table import Table
+
+_ICEBERG: Final = "org.apache.iceberg"
+_SPARK: Final = f"{_ICEBERG}.spark"
+_TABLE: Final = f"{_SPARK}.source.SparkTable"
+_RELATION: Final = "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation"
+_OPTIONS: Final = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
+_DATASET: Final = "org.apache.spark.sql.classic.Dataset"
 
 
 def added_rows(session: SparkSession, table: Table, snapshot: int) -> DataFrame:
@@ -29,10 +36,10 @@ def added_rows(session: SparkSession, table: Table, snapshot: int) -> DataFrame:
         parent = java.parentId()
         if parent is None:
             # All the table had then, it had from this snapshot.
-            version = jvm.org.apache.iceberg.spark.TimeTravel.version(str(snapshot))
-            return _frame(session, jvm.org.apache.iceberg.spark.source.SparkTable.create(fixed, version), {})
+            version = java_type(jvm, f"{_SPARK}.TimeTravel").version(str(snapshot))
+            return _frame(session, java_type(jvm, _TABLE).create(fixed, version), {})
         boundaries = {"start-snapshot-id": str(parent), "end-snapshot-id": str(snapshot)}
-        return _frame(session, jvm.org.apache.iceberg.spark.source.SparkTable(fixed), boundaries)
+        return _frame(session, java_type(jvm, _TABLE)(fixed), boundaries)
     except JAVA_ERRORS as error:
         raise CatalogUnavailable(f"read snapshot {snapshot} of {table.name}", java_message(error)) from error
 
@@ -41,18 +48,17 @@ def _as_of(jvm: Any, table: Any, snapshot: Any) -> Any:
     """Iceberg's table as it is now, and stays, but with the schema of the snapshot."""
     metadata = table.operations().current()
     if snapshot.schemaId() is not None and snapshot.schemaId() != metadata.currentSchemaId():
-        builder = jvm.org.apache.iceberg.TableMetadata.buildFrom(metadata).setCurrentSchema(snapshot.schemaId())
+        builder = java_type(jvm, f"{_ICEBERG}.TableMetadata").buildFrom(metadata)
         # It is committed nowhere: a version with changes would be one that has no file yet.
-        metadata = builder.discardChanges().withMetadataLocation(metadata.metadataFileLocation()).build()
-    operations = jvm.org.apache.iceberg.StaticTableOperations(metadata, table.io())
-    return jvm.org.apache.iceberg.BaseTable(operations, table.name())
+        builder = builder.setCurrentSchema(snapshot.schemaId()).discardChanges()
+        metadata = builder.withMetadataLocation(metadata.metadataFileLocation()).build()
+    operations = java_type(jvm, f"{_ICEBERG}.StaticTableOperations")(metadata, table.io())
+    return java_type(jvm, f"{_ICEBERG}.BaseTable")(operations, table.name())
 
 
 def _frame(session: SparkSession, table: Any, options: dict[str, str]) -> DataFrame:
     """A DataFrame that reads Spark's `table` with these options, as `session.read` makes it of a table it looked up."""
     jvm = session._jvm  # noqa: SLF001
-    nothing = jvm.scala.Option.empty()
-    relation = jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation.create(
-        table, nothing, nothing, jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(options), nothing
-    )
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, relation), session)  # noqa: SLF001
+    nothing = java_type(jvm, "scala.Option").empty()
+    relation = java_type(jvm, _RELATION).create(table, nothing, nothing, java_type(jvm, _OPTIONS)(options), nothing)
+    return DataFrame(java_type(jvm, _DATASET).ofRows(session._jsparkSession, relation), session)  # noqa: SLF001
