@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frazil.errors import HistoryExpired, HistoryMoved
@@ -378,6 +378,7 @@ acts = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(acts)
 def test_every_commit_of_the_history_is_delivered_once_and_in_order_or_an_error_says_why_not(acts) -> None:
     story = Story()
