@@ -9,17 +9,22 @@ import threading
 from random import Random
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from common import Job, tell, told
 from frazil.connector.states import ENDED
 from frazil.cycle import CycleReport
 from frazil.dev.orders import order
+from frazil.tables.catalog import PROPERTIES_OF_CREATED
 from subject_frazil import answer, as_row, connector_for
-from workload import order_producer, send
+from workload import FULL_NAME, order_producer, send
 
 
 def main() -> None:
     job = told()
     connector = connector_for(job)
+    if job.options.get("kept_small"):
+        keep_small()
     feed = Feed(job)
     feed.produce()
     connector.on_cycle(feed.after)
@@ -30,6 +35,12 @@ def main() -> None:
     if connector.error:
         raise connector.error
     tell(job, answer(feed.cycles))
+
+
+def keep_small() -> None:
+    """Give the table the properties of those that frazil creates, whose metadata it keeps small."""
+    properties = ", ".join(f"'{key}' = '{value}'" for key, value in PROPERTIES_OF_CREATED.items())
+    SparkSession.active().sql(f"ALTER TABLE {FULL_NAME} SET TBLPROPERTIES ({properties})")
 
 
 class Feed:

@@ -16,7 +16,7 @@ from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_class, java_messa
 from frazil.tables.schema import schema_to_json
 from frazil.tables.table import CREATED_BY, Table
 
-_CREATED: Final = {
+PROPERTIES_OF_CREATED: Final = {
     CREATED_BY: "true",
     "format-version": "3",
     "write.metadata.delete-after-commit.enabled": "true",
@@ -139,7 +139,7 @@ class Catalog:
         columns = (Column(1, metadata.COLUMN, told),)
         schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
         builder = self._java.buildTable(self._identifier(table), schema)
-        for key, value in {**_CREATED, **properties}.items():
+        for key, value in {**PROPERTIES_OF_CREATED, **properties}.items():
             builder = builder.withProperty(key, value)
         try:
             return builder.create()
