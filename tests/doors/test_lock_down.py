@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -273,9 +275,8 @@ def test_the_scratch_directory_is_the_workers_own(tmp_path: Path, monkeypatch: p
 
 
 def test_others_directories_neither_stop_a_worker_nor_vanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    left = tmp_path / f"frazil-{ended.pid}-x"
+    process_id = ended_process()
+    left = tmp_path / f"frazil-{process_id}-x"
     others = [
         tmp_path / f"frazil-{process}x"
         for process in ("", "-", "0-", "²-", "٣-", "-1-", "1e9-", f"{2**31}-", f"{2**64}-", "9" * 100 + "-", "notes-")
@@ -283,7 +284,7 @@ def test_others_directories_neither_stop_a_worker_nor_vanish(tmp_path: Path, mon
     for directory in (left, *others, tmp_path / "elsewhere"):
         directory.mkdir()
         (directory / "file").touch()
-    (tmp_path / f"frazil-{ended.pid}-link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / f"frazil-{process_id}-link").symlink_to(tmp_path / "elsewhere")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(worker, "_scratch", None)
 
@@ -291,3 +292,36 @@ def test_others_directories_neither_stop_a_worker_nor_vanish(tmp_path: Path, mon
 
     assert not left.exists()
     assert all((directory / "file").exists() for directory in (*others, tmp_path / "elsewhere"))
+
+
+def test_a_worker_that_lives_keeps_its_directory_also_where_its_process_cannot_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    script = "import sys; from frazil.staging import worker; print(worker.scratch(), flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=in_tmp(tmp_path)
+    ) as other:
+        theirs = Path(other.stdout.readline().strip())
+        renamed = theirs.rename(tmp_path / f"frazil-{ended_process()}-x")  # as if from another container
+        monkeypatch.setattr(worker, "_scratch", None)
+
+        worker.scratch()
+
+        assert theirs.parent == tmp_path
+        assert renamed.is_dir()
+        other.kill()
+    monkeypatch.setattr(worker, "_scratch", None)
+    worker.scratch()
+    assert not renamed.exists()
+
+
+def in_tmp(path: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(path)}
+
+
+def ended_process() -> int:
+    """The id of a process that is no more."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    return ended.pid

@@ -7,6 +7,7 @@ import zipfile
 import zipimport
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 import pyarrow as pa
@@ -80,6 +81,8 @@ def test_archives_nothing_is_imported_from_leave_the_path_and_a_users_stay(
             file.writestr(member, "")
     archives = [str(tmp_path / name) for name in (*useless, *kept)]
     within = str(tmp_path / "pyspark.zip" / "pyspark")
+    for package in ("pyspark", "py4j"):
+        monkeypatch.setitem(sys.modules, package, ModuleType(package))
     monkeypatch.setattr(sys, "path", [*archives, str(tmp_path)])
     importers = {archive: zipimport.zipimporter(archive) for archive in archives}
     monkeypatch.setattr(sys, "path_importer_cache", {**importers, within: importers[archives[0]]})
@@ -90,6 +93,21 @@ def test_archives_nothing_is_imported_from_leave_the_path_and_a_users_stay(
 
     assert sys.path == [*archives[3:], str(tmp_path)]
     assert {*importers, within} & set(sys.path_importer_cache) == set(archives[3:])
+
+
+def test_pysparks_own_archives_stay_where_they_are_all_there_is_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pyspark.zip", "py4j-0.10.9.9-src.zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr("pyspark/__init__.py", "")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "pyspark.zip"), str(tmp_path / "py4j-0.10.9.9-src.zip")])
+    for package in ("pyspark", "py4j"):
+        monkeypatch.delitem(sys.modules, package, raising=False)
+
+    worker.drop_archive_importers()
+
+    assert len(sys.path) == 2
 
 
 def test_a_failed_consumer_is_replaced_and_a_well_one_kept() -> None:

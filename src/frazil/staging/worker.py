@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
-import os
-import re
-import shutil
 import sys
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,17 +11,11 @@ from typing import Any, Final
 
 import duckdb
 import orjson
-import psutil
 from confluent_kafka import Consumer
 
 from frazil.sources.kafka.reader import consumer_config
 from frazil.sql import literal
-
-_SCRATCH: Final = "frazil-"
-"""What scratch directories are named after, the process id following."""
-
-_LEFT_BY: Final = re.compile(r"frazil-([1-9][0-9]{0,8})-")
-"""Finds the process of a scratch directory; the directory around it is everybody's, and may hold any name."""
+from frazil.staging.scratch import private_directory
 
 _MEMORY: Final = "1GB"
 _SPILLED: Final = "4GB"
@@ -47,8 +36,9 @@ def drop_archive_importers() -> None:
     """Stop Python from re-reading archives before every task: with Iceberg's jar among them, half a second each time.
 
     Spark calls `importlib.invalidate_caches()` per task, which re-reads every zip Python has looked into. Dropped are
-    pyspark's own zips, whose modules are loaded, and archives that hold no Python, such as the jars of
-    `spark.jars.packages`. What a user shipped with `--py-files` stays.
+    pyspark's own zips once their packages are loaded (what is in a loaded package is found through the package), and
+    archives that hold no Python, such as the jars of `spark.jars.packages`. What a user shipped with `--py-files`
+    stays.
     """
     useless = [path for path in sys.path if _is_useless(path)]
     if useless:
@@ -67,10 +57,15 @@ def _is_useless(path: str) -> bool:
     _looked_at.add(path)
     if not path.endswith((".zip", ".jar")) or not Path(path).is_file():
         return False
-    name = Path(path).name
-    if name == "pyspark.zip" or name.startswith("py4j-") or not _holds_python(path):
+    if _is_loaded(Path(path).name) or not _holds_python(path):
         _useless.add(path)
     return path in _useless
+
+
+def _is_loaded(archive: str) -> bool:
+    """Whether it is one of pyspark's own archives, and imported; the worker that runs us has imported both."""
+    package = "pyspark" if archive == "pyspark.zip" else "py4j" if archive.startswith("py4j-") else None
+    return package in sys.modules
 
 
 def _holds_python(archive: str) -> bool:
@@ -79,19 +74,10 @@ def _holds_python(archive: str) -> bool:
 
 
 def scratch() -> Path:
-    """A private directory of this worker.
-
-    Spark ends its workers without ceremony, so each new one removes what those that are gone have left.
-    """
+    """A private directory of this worker."""
     global _scratch
     if _scratch is None:
-        root = Path(tempfile.gettempdir())
-        for left in root.glob(f"{_SCRATCH}*"):
-            process = _LEFT_BY.match(left.name)
-            if process and not psutil.pid_exists(int(process[1])):
-                shutil.rmtree(left, ignore_errors=True)
-        _scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-"))
-        atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
+        _scratch = private_directory()
     return _scratch
 
 
