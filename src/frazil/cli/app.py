@@ -77,6 +77,14 @@ def validate(
     return 0
 
 
+@app.command
+def pack(archive: Annotated[Path, Parameter(help="Where it goes; ends in .tar.gz, .tgz or .tar.")]) -> int:
+    """Pack this Python environment for a cluster's executors."""
+    from frazil.cli.pack import pack_environment
+
+    return pack_environment(archive)
+
+
 @dev.command
 def kafka(
     *,

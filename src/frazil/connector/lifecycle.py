@@ -35,7 +35,7 @@ from frazil.errors import (
 )
 from frazil.model import ChannelStatus, SourcePartition
 from frazil.sources.base import Source
-from frazil.tables.session import answers, open_session, require_classic
+from frazil.tables.session import answers, open_session, require_usable
 
 _GRACE = 8.0
 """Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""
@@ -61,8 +61,10 @@ class Connector:
 
         Raises:
             SparkConnectRefused: the session is a Spark Connect session.
+            SparkVersionRefused: its Spark is not the one pyspark belongs to.
+            SparkEnded: its JVM is gone.
         """
-        require_classic(spark)
+        require_usable(spark)
         self.settings = settings
         self._spark = spark
         self._job = StagingJob(spark, settings.key)
@@ -310,10 +312,19 @@ class Connector:
         return ingestion
 
     def _warm_up(self) -> None:
-        """Start Spark's Python workers while the tables are opened; the first records need not wait for them."""
-        if not self._warm:
-            self._warm = True
-            threading.Thread(target=inheritable_thread_target(self._spark)(self._job.warm_up), daemon=True).start()
+        """Start Spark's Python workers: here while the tables are opened, for the first records need not wait for them.
+
+        On a cluster before that: an executor without frazil must not cost a connector that runs elsewhere its tables.
+        """
+        if self._warm:
+            return
+        if self._job.local:
+            threading.Thread(
+                target=inheritable_thread_target(self._spark)(self._job.warm_up_aside), daemon=True
+            ).start()
+        else:
+            self._job.warm_up()
+        self._warm = True
 
     def _wait_out(self, error: Transient, attempt: int, seconds: float) -> bool:
         """Wait before planning again; whether to. What only moved under us is planned again at once."""

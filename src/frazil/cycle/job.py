@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Protocol
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import Accumulator
 from pyspark.sql import SparkSession
 
-from frazil.errors import CycleCancelled, StageFailed
+from frazil.cycle.executors import looking_first, require_fit, unfit_python
+from frazil.errors import CycleCancelled, FrazilError, StageFailed, StorageNotShared
 from frazil.model import Staged, Task
 from frazil.staging.storage import Storage
-from frazil.staging.task import counting, stage_nothing
+
+_QUIET: Final = 20.0
+"""Seconds executors may let us wait before we say what we wait for."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,6 +37,8 @@ class Job(Protocol):
         Raises:
             CycleCancelled: somebody abandoned the cycle.
             StageFailed: the tasks could not be run to their end.
+            ExecutorUnfit: an executor lacks what a task needs.
+            StorageNotShared: what a task has written is not where the driver looks for it.
         """
 
     def discard(self, staged: Sequence[Staged]) -> None:
@@ -44,7 +50,10 @@ class StagingJob:
 
     def __init__(self, session: SparkSession, connector: str) -> None:
         self._context = session.sparkContext
-        if self._context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        self.local = self._context.master.startswith("local")
+        """Whether tasks run on this machine, as children of this process."""
+
+        if self.local and "PYSPARK_PYTHON" not in os.environ:
             # Workers on this machine are this Python, not whichever `python3` comes first on PATH.
             self._context.pythonExec = sys.executable
         self.group = f"frazil-{connector}"
@@ -62,33 +71,35 @@ class StagingJob:
         return int(self._context.defaultParallelism)
 
     def warm_up(self) -> None:
-        """Start the Python workers and have them import what staging needs, before the first records ask for it."""
-        self._context.setJobGroup(self.group, "start the Python workers")
-        try:
-            self._context.parallelize(range(self.cores), self.cores).mapPartitions(stage_nothing).collect()
-        except (Py4JError, OSError, AttributeError) as error:
-            # The first cycle meets the same trouble and says so; a connector stopped meanwhile has none.
-            _log.debug("the Python workers were not started ahead", cause=type(error).__name__)
-
-    def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
-        """Stage the tasks, each group in one Spark task.
+        """Start the Python workers and have them import what staging needs, before the first records ask for it.
 
         Raises:
             CycleCancelled: somebody cancelled the job group.
-            StageFailed: Spark could not run the tasks to their end.
+            StageFailed: Spark could not run tasks to their end.
+            ExecutorUnfit: an executor lacks what a task needs.
         """
-        self._context.setJobGroup(self.group, description, interruptOnCancel=True)
+        waiting = threading.Timer(_QUIET, self._say_it_waits)
+        waiting.daemon = True
+        waiting.start()
         try:
-            staged: list[Staged] = (
-                self._context.parallelize(groups, len(groups))
-                .mapPartitions(counting(self.records, self.bytes))
-                .collect()
-            )
-        except Py4JJavaError as error:
-            text = str(error.java_exception.getMessage())
-            if "cancelled" in text:
-                raise CycleCancelled(self.group) from error
-            raise StageFailed("the cycle's tasks", text.splitlines()[0]) from error
+            self._collect(range(self.cores), self.cores, looking_first("stage_nothing"), "look at the executors")
+        finally:
+            waiting.cancel()
+
+    def warm_up_aside(self) -> None:
+        """`warm_up` beside other work; what it would raise, the first cycle meets as well and says."""
+        try:
+            self.warm_up()
+        except (FrazilError, Py4JError, OSError, AttributeError) as error:
+            # A connector stopped meanwhile has no session.
+            _log.debug("the Python workers were not started ahead", cause=type(error).__name__)
+
+    def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
+        """Stage the tasks, each group in one Spark task; see `Job`."""
+        function = looking_first("stage_counted", self.records, self.bytes)
+        staged: list[Staged] = self._collect(groups, len(groups), function, description)
+        if not self.local:
+            _require_shared(staged, keeps_rejects=any(task.tolerance == "all" for group in groups for task in group))
         return staged
 
     def discard(self, staged: Sequence[Staged]) -> None:
@@ -100,3 +111,38 @@ class StagingJob:
     def cancel(self) -> None:
         """Abandon the running cycle; may be called from any thread."""
         self._context.cancelJobGroup(self.group)
+
+    def _collect(
+        self,
+        items: Sequence[Any],
+        tasks: int,
+        function: Callable[[Iterator[Any]], Iterator[Any]],
+        description: str,
+    ) -> list[Any]:
+        self._context.setJobGroup(self.group, description, interruptOnCancel=True)
+        try:
+            answers = self._context.parallelize(items, tasks).mapPartitions(function).collect()
+        except Py4JJavaError as error:
+            text = str(error.java_exception.getMessage())
+            if "cancelled" in text:
+                raise CycleCancelled(self.group) from error
+            raise unfit_python(text) or StageFailed("the cycle's tasks", text.splitlines()[0]) from error
+        require_fit(answers)
+        return list(answers)
+
+    def _say_it_waits(self) -> None:
+        _log.warning(
+            "no executor has answered yet: does the cluster have cores and memory left for this application?",
+            master=self._context.master,
+        )
+
+
+def _require_shared(staged: Sequence[Staged], *, keeps_rejects: bool) -> None:
+    """Iceberg does not look whether a file it is given exists; a table that names one nobody has cannot be read."""
+    for task in staged:
+        written = [file.path for file in task.files]
+        if task.rejects and keeps_rejects and not task.drift:
+            written.append(task.rejects.path)
+        for location in written:
+            if not Storage().holds(location):
+                raise StorageNotShared(location)

@@ -36,6 +36,19 @@ class StorageNotSupported(Terminal):
         )
 
 
+class StorageNotShared(Terminal):
+    """A file that a task wrote is not where the driver looks for it."""
+
+    code = "storage_not_shared"
+
+    def __init__(self, location: str) -> None:
+        super().__init__(
+            f"a task has written {location}, and the driver does not find it there: executors write to disks of their "
+            "own. Nothing was committed. Put the tables on a file system that driver and executors share "
+            "under the same path (frazil.home, or the catalog's warehouse)."
+        )
+
+
 def stage_error(code: str, message: str, brokers: str) -> FrazilError:
     """The error for a failure that a staging task returned as a value."""
     if code == BrokerUnavailable.code:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from frazil.errors.tree import Terminal
 
 
@@ -13,7 +15,8 @@ class SparkConnectRefused(Terminal):
     def __init__(self) -> None:
         super().__init__(
             "this Spark session is a Spark Connect session, which has no JVM handle, and frazil commits through the "
-            "JVM. Pass a classic session (SparkSession.builder.master(...)) instead."
+            "JVM. Pass a classic session (SparkSession.builder.master(...)) instead; unset SPARK_REMOTE and "
+            "spark.api.mode, which have Spark make the other kind."
         )
 
 
@@ -67,3 +70,50 @@ class ProgramMissing(Terminal):
 
     def __init__(self, program: str, found: str, remedy: str) -> None:
         super().__init__(f"{program} is needed but {found}. {remedy}")
+
+
+class SparkVersionRefused(Terminal):
+    """The session's Spark is not the one this pyspark belongs to."""
+
+    code = "spark_version"
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(
+            f"this Spark session runs Spark {found}, and the pyspark beside frazil is {expected}. Run frazil with that "
+            f"Spark (SPARK_HOME names the one that is started), on a cluster of the same version."
+        )
+
+
+class IcebergRuntimeUnfit(Terminal):
+    """The session has no Iceberg runtime, or one for another Spark or Scala."""
+
+    code = "iceberg_runtime"
+
+    def __init__(self, found: str, runtime: str) -> None:
+        super().__init__(
+            f"this Spark session {found}. Start it with {runtime}: spark-submit --packages {runtime}, or "
+            f"spark.jars.packages before the session's JVM starts; a jar on the cluster's class path does as well."
+        )
+
+
+class ExecutorUnfit(Terminal):
+    """An executor lacks what frazil's tasks need."""
+
+    code = "executor_environment"
+
+    def __init__(self, found: Sequence[str]) -> None:
+        """Say what is missing where: one text for each executor."""
+        super().__init__(
+            f"executors cannot run frazil's tasks: {'; '.join(found)}. Give them this environment: `frazil pack "
+            "environment.tar.gz`, then start with spark.archives=environment.tar.gz#environment and "
+            "PYSPARK_PYTHON=./environment/bin/python; or install the same frazil there (docs/how-to/clusters.md)."
+        )
+
+
+class NotPackable(Terminal):
+    """`frazil pack` cannot pack this environment."""
+
+    code = "not_packable"
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}. {remedy}")

@@ -69,6 +69,14 @@ class Storage:
             partial.unlink(missing_ok=True)
             raise
 
+    def holds(self, location: str) -> bool:
+        """Whether the file that somebody moved there is to be found from here.
+
+        Raises:
+            StorageRefused: the location has a scheme this storage does not write to.
+        """
+        return local_path(location).is_file()
+
     def delete(self, location: str) -> None:
         """Delete a file this task moved there, if it is there."""
         local_path(location).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import time
 import traceback
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -45,16 +45,12 @@ class Count(Protocol):
         """Add to the count."""
 
 
-def counting(records: Count, size: Count) -> Callable[[Iterator[Sequence[Task]]], Iterator[Staged]]:
+def stage_counted(groups: Iterator[Sequence[Task]], records: Count, size: Count) -> Iterator[Staged]:
     """`stage_all`, adding the records and the bytes of their values to two counters."""
-
-    def stage_and_count(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:
-        for staged in stage_all(groups):
-            records.add(sum(each.parsed for each in staged.ranges))
-            size.add(sum(each.bytes for each in staged.ranges))
-            yield staged
-
-    return stage_and_count
+    for staged in stage_all(groups):
+        records.add(sum(each.parsed for each in staged.ranges))
+        size.add(sum(each.bytes for each in staged.ranges))
+        yield staged
 
 
 def stage_all(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:

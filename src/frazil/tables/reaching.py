@@ -28,6 +28,9 @@ _REFUSALS: Final = frozenset(
 )
 """What servers answer that are well."""
 
+_MISFIT: Final = "java.lang.LinkageError"
+"""What Java raises where one jar was compiled against another version of a second one."""
+
 _WRONG_CREDENTIALS: Final = "28"
 """How the states begin that SQL has for them."""
 
@@ -41,6 +44,11 @@ def is_outage(error: Exception) -> bool:
             return False
         found = found or bool(classes & _OUTAGES)
     return found
+
+
+def is_misfit(error: Exception) -> bool:
+    """Whether opening a catalog failed because Iceberg's jar was made for another Spark or Scala."""
+    return any(_MISFIT in _classes(exception) for exception in _causes(java_exception(error)))
 
 
 def _is_refused(exception: Any) -> bool:

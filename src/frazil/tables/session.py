@@ -7,13 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import pyspark
+from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from frazil.errors import CatalogNotIceberg, CatalogUnavailable, SparkConnectRefused
-from frazil.tables import classes
+from frazil.errors import (
+    CatalogNotIceberg,
+    CatalogUnavailable,
+    IcebergRuntimeUnfit,
+    SparkConnectRefused,
+    SparkEnded,
+    SparkVersionRefused,
+)
+from frazil.tables import classes, given
 from frazil.tables.jvm import JAVA_ERRORS, java_message
-from frazil.tables.reaching import is_outage
+from frazil.tables.reaching import is_misfit, is_outage
 
 EMBEDDED: Final = "frazil"
 """The catalog used when the user configured none: Iceberg's JDBC catalog on a SQLite file."""
@@ -51,13 +60,17 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
 
     Args:
         home: where the embedded catalog lives.
-        master: Spark's master URL; all local cores when None.
+        master: Spark's master URL; when None, what Spark was given by others, else all local cores.
         extra: the user's `spark.*` settings, which win.
+
+    Raises:
+        SparkConnectRefused: Spark was told to make a Spark Connect session.
     """
     home.mkdir(parents=True, exist_ok=True)
-    # Spark's own servers listen where this says; the default is every interface.
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = {
+    theirs = {**given.settings(), **extra, **({"spark.master": master} if master else {})}
+    if given.means_connect(theirs):
+        raise SparkConnectRefused
+    ours = {
         "spark.jars.packages": PACKAGES,
         "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.session.timeZone": "UTC",
@@ -68,14 +81,19 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         "spark.scheduler.mode": "FAIR",
         # Through TCP, Spark and its Python workers wait for each other's delayed acknowledgements, 40 ms a job.
         "spark.python.unix.domain.socket.enabled": "true",
-        **embedded_catalog(home),
-        **extra,
+        "spark.master": "local[*]",
+        "spark.app.name": "frazil",
+        **({} if _PREFIX + EMBEDDED in theirs else embedded_catalog(home)),
     }
-    builder = SparkSession.builder.appName("frazil")
-    for key, value in settings.items():
+    if theirs.get("spark.master", "local").startswith("local"):
+        # Spark's own servers listen where this says; the default is every interface, which a cluster needs.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder
+    # What Spark was given elsewhere it knows; told again it would stand on the JVM's command line, secrets and all.
+    for key, value in [*((key, value) for key, value in ours.items() if key not in theirs), *extra.items()]:
         builder = builder.config(key, value)
-    if master or "spark.master" not in extra:
-        builder = builder.master(master or "local[*]")
+    if master:
+        builder = builder.master(master)
     session = builder.getOrCreate()
     context = session.sparkContext
     context.setLogLevel("ERROR")
@@ -94,14 +112,25 @@ def _write_no_checksum_files(session: SparkSession) -> None:
     local.setWriteChecksum(False)
 
 
-def require_classic(session: SparkSession) -> None:
-    """Refuse a Spark Connect session.
+def require_usable(session: SparkSession) -> None:
+    """Refuse a session that frazil cannot commit through.
 
     Raises:
         SparkConnectRefused: the session has no JVM in reach.
+        SparkVersionRefused: the JVM is another Spark than the one pyspark belongs to.
+        SparkEnded: the JVM is gone.
     """
     if not hasattr(session, "_jsparkSession"):
         raise SparkConnectRefused
+    if not answers(session):
+        raise SparkEnded
+    ours = pyspark.__version__
+    if _release(session.version) != _release(ours):
+        raise SparkVersionRefused(session.version, ours)
+
+
+def _release(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def answers(session: SparkSession) -> bool:
@@ -138,9 +167,11 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
     """Iceberg's Java Catalog behind a Spark catalog; the embedded one is added to a session that lacks it.
 
     Raises:
+        IcebergRuntimeUnfit: the session has no Iceberg, or one for another Spark.
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
         CatalogUnavailable: it does not answer.
     """
+    _require_iceberg(session)
     if name == EMBEDDED and EMBEDDED not in _catalogs(session):
         home.mkdir(parents=True, exist_ok=True)
         for key, value in embedded_catalog(home).items():
@@ -152,8 +183,21 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
     except JAVA_ERRORS as error:
         if is_outage(error):
             raise CatalogUnavailable(f"open the catalog {name}", java_message(error)) from error
+        if is_misfit(error):
+            raise _unfit(session, f"has an Iceberg runtime that does not fit it ({java_message(error)})") from error
         raise CatalogNotIceberg(name, java_message(error)) from error
     return _uncached(found)
+
+
+def _require_iceberg(session: SparkSession) -> None:
+    # What py4j does not find among the classes it takes for a package.
+    if isinstance(session._jvm.org.apache.iceberg.spark.Spark3Util, JavaPackage):  # noqa: SLF001
+        raise _unfit(session, "has no Iceberg runtime on its class path")
+
+
+def _unfit(session: SparkSession, found: str) -> IcebergRuntimeUnfit:
+    scala = session._jvm.scala.util.Properties.versionNumberString()  # noqa: SLF001
+    return IcebergRuntimeUnfit(f"(Spark {session.version}, Scala {scala}) {found}", PACKAGES.partition(",")[0])
 
 
 def _uncached(catalog: Any) -> Any:
