@@ -43,9 +43,11 @@ def looking_first(name: str, *arguments: Any) -> Callable[[Iterator[Any]], Itera
             found = sys.modules["frazil"].__version__
             if found != version:
                 problem = f"has frazil {found}, the driver has {version}"
-        except Exception as error:  # noqa: BLE001 (whatever ails the executor's libraries, the driver must hear it)
+        except ModuleNotFoundError as error:
             missing = [each for each in ("frazil", *libraries) if importlib.util.find_spec(each) is None]
-            problem = f"lacks {', '.join(missing)}" if missing else f"cannot import frazil: {error!r}"
+            problem = f"lacks {', '.join(missing or [str(error.name)])}"
+        except Exception as error:  # noqa: BLE001 (whatever ails the executor's libraries, the driver must hear it)
+            problem = f"cannot import frazil: {error!r}"
         if problem:
             yield {unfit: f"{sys.executable} on {socket.gethostname()} {problem}"}
             return

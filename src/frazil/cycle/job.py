@@ -99,7 +99,7 @@ class StagingJob:
         function = looking_first("stage_counted", self.records, self.bytes)
         staged: list[Staged] = self._collect(groups, len(groups), function, description)
         if not self.local:
-            _require_shared(staged, keeps_rejects=any(task.tolerance == "all" for group in groups for task in group))
+            require_shared(staged, keeps_rejects=any(task.tolerance == "all" for group in groups for task in group))
         return staged
 
     def discard(self, staged: Sequence[Staged]) -> None:
@@ -137,7 +137,7 @@ class StagingJob:
         )
 
 
-def _require_shared(staged: Sequence[Staged], *, keeps_rejects: bool) -> None:
+def require_shared(staged: Sequence[Staged], *, keeps_rejects: bool) -> None:
     """Iceberg does not look whether a file it is given exists; a table that names one nobody has cannot be read."""
     for task in staged:
         written = [file.path for file in task.files]

@@ -1,0 +1,26 @@
+"""What a cluster's tasks have written must be where the driver looks, or nothing is committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frazil.cycle.job import require_shared
+from frazil.errors import StorageNotShared
+from frazil.model import Shape, Staged, StagedFile, TableName
+
+SHAPE = Shape(TableName(("public",), "T"), "uuid", 0, 0, 0, (), has_rows=True, evolves=False)
+
+
+def test_files_that_the_driver_finds_are_committed_and_one_it_does_not_find_stops_the_connector(tmp_path: Path):
+    (tmp_path / "here.parquet").write_bytes(b"x")
+    here, gone = staged(tmp_path / "here.parquet"), staged(tmp_path / "gone.parquet")
+
+    require_shared([here], keeps_rejects=True)
+    with pytest.raises(StorageNotShared, match=r"gone\.parquet"):
+        require_shared([here, gone], keeps_rejects=True)
+
+
+def staged(path: Path) -> Staged:
+    return Staged(SHAPE, (), files=(StagedFile(f"file://{path}", 1, 1, {}),))
