@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import pyspark
+from pyspark.find_spark_home import _find_spark_home
 
 _QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
 """The JVM would write to standard output, which is for results, that an archive does not fit."""
@@ -36,7 +37,8 @@ def making(path: Path) -> str:
 
 def _fingerprint(packages: str) -> str:
     """Differs where the JVM could not use the archive: it looks at its own version and its class path as well."""
-    jars = Path(pyspark.__file__).with_name("jars")
+    # Under spark-submit, pyspark itself is imported from an archive.
+    jars = Path(_find_spark_home(), "jars")
     facts = [packages, pyspark.__version__, jars, jars.stat().st_mtime_ns, *_java()]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 

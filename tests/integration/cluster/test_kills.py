@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,64 +16,85 @@ from frazil.dev.kafka import KafkaBroker
 from frazil.testing import iceberg
 from frazil.testing.cluster import SparkCluster
 from frazil.testing.oracle import verify
-from frazil.testing.produce import record
-from frazil.testing.records import produce
+from frazil.testing.produce import RecordProducer
 from frazil.testing.report import OracleReport
 from frazil.testing.topics import wait_until
 
-RECORDS = 20_000
-"""Of each partition: more than ten cycles of a megabyte."""
+RATE = 1_000
+"""Records a second, all the time: at any moment some are being staged."""
+
+
+@pytest.fixture
+def acknowledged(broker: KafkaBroker, make_topic, tmp_path: Path) -> Iterator[Acknowledged]:
+    """Records that keep coming, until the test has had enough."""
+    coming = Acknowledged(broker, make_topic(partitions=2), tmp_path / "wal.csv")
+    yield coming
+    coming.end()
 
 
 @pytest.mark.slow
 def test_rows_are_there_exactly_once_when_an_executor_and_a_worker_are_killed(
-    cluster: SparkCluster, checkout: dict[str, str], make_topic, broker: KafkaBroker, tmp_path: Path
+    cluster: SparkCluster, checkout: dict[str, str], acknowledged: Acknowledged, broker: KafkaBroker, tmp_path: Path
 ):
-    topic, home = make_topic(partitions=2), tmp_path / "home"
-    for partition in range(2):
-        values = [record("r", partition, number) for number in range(RECORDS)]
-        produce(broker.bootstrap_servers, topic, values, partition=partition)
+    home, log = tmp_path / "home", tmp_path / "log"
     file = write_properties(
         tmp_path / "far.properties",
         name="far",
-        topics=topic,
+        topics=acknowledged.topic,
         connector__class="frazil.KafkaConnector",
         bootstrap__servers=broker.bootstrap_servers,
         value__converter="org.apache.kafka.connect.json.JsonConverter",
         value__converter__schemas__enable="false",
-        frazil__cycle__max__bytes=str(2**20),
         frazil__commit__interval__ms="100",
         frazil__home=str(home),
         **{key.replace(".", "__"): value for key, value in checkout.items()},
     )
 
     def report() -> OracleReport:
-        return verify(iceberg.current_metadata(home / "catalog.db", "public", topic.upper()), "FAR", topic)
+        metadata = iceberg.current_metadata(home / "catalog.db", "public", acknowledged.topic.upper())
+        return verify(metadata, "FAR", acknowledged.topic, wal=acknowledged.wal)
 
-    def wait_for_rows(count: int) -> None:
-        wait_until(lambda: report().rows >= count, f"{count} rows", 120)
+    def land_more() -> None:
+        wanted = report().rows + 2 * RATE
+        wait_until(lambda: report().rows >= wanted, "more rows to land", 120)
 
     running = Running(
-        [FRAZIL, "run", "--master", cluster.master, str(file)],
-        tmp_path / "log",
-        {**LOOPBACK, "PYSPARK_PYTHON": sys.executable},
+        [FRAZIL, "run", "--master", cluster.master, str(file)], log, {**LOOPBACK, "PYSPARK_PYTHON": sys.executable}
     )
     try:
         running.until_it_says("gave a new table its columns")
-        wait_for_rows(1)
+        land_more()
         cluster.executors()[0].kill()
-        killed_at = report().rows
-        wait_for_rows(killed_at + 2 * RECORDS // 4)
+        land_more()
         cluster.workers()[0].kill()
-        killed_again_at = report().rows
         cluster.add_worker()
-        wait_for_rows(2 * RECORDS)
+        land_more()
+        total = acknowledged.end()
+        wait_until(lambda: report().rows >= total, "all rows to land", 120)
         running.process.send_signal(signal.SIGTERM)
-        assert running.ended(20) == 0, (tmp_path / "log").read_text()
+        assert running.ended(20) == 0, log.read_text()
     finally:
         if running.process.poll() is None:
             running.kill()
 
-    assert 0 < killed_at < killed_again_at < 2 * RECORDS
-    assert report().rows == 2 * RECORDS
+    assert report().rows == total
     assert report().clean, report()
+
+
+class Acknowledged:
+    """Records that a thread produces, with what became of them."""
+
+    def __init__(self, broker: KafkaBroker, topic: str, wal: Path) -> None:
+        self.topic = topic
+        self.wal = wal
+        self._ending = threading.Event()
+        self._producer = RecordProducer(broker.bootstrap_servers, topic, 2, RATE, wal)
+        self._thread = threading.Thread(target=self._producer.produce, args=(self._ending,))
+        wal.touch()
+        self._thread.start()
+
+    def end(self) -> int:
+        """Produce no more; how many records the broker has."""
+        self._ending.set()
+        self._thread.join()
+        return self._producer.acknowledged
