@@ -78,7 +78,7 @@ def validate(
 
 
 @app.command
-def pack(archive: Annotated[Path, Parameter(help="Where it goes; ends in .tar.gz, .tgz or .tar.")]) -> int:
+def pack(archive: Annotated[Path, Parameter(help="Where it goes; ends in .tar.gz or .tgz.")]) -> int:
     """Pack this Python environment for a cluster's executors."""
     from frazil.cli.pack import pack_environment
 

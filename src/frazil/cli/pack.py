@@ -20,8 +20,8 @@ import frazil
 from frazil.cli.console import people
 from frazil.errors import NotPackable
 
-_MODES: Final = {".tar.gz": "w:gz", ".tgz": "w:gz", ".tar": "w"}
-"""How tarfile writes what Spark knows, by their names, to unpack."""
+_SUFFIXES: Final = (".tar.gz", ".tgz")
+"""How names end that Spark knows how to unpack; links come through in no other kind."""
 
 _FAST: Final = 1
 """gzip's level: libraries shrink by a few per cent more at higher ones, which take many times as long."""
@@ -33,11 +33,10 @@ def pack_environment(archive: Path) -> int:
     Raises:
         NotPackable: it is no virtual environment, or has editable packages beside frazil; or Spark could not unpack it.
     """
-    mode = next((mode for suffix, mode in _MODES.items() if archive.name.endswith(suffix)), None)
-    if mode is None:
+    if not archive.name.endswith(_SUFFIXES):
         raise NotPackable(
             f"{archive} has a name by which Spark does not know how to unpack it",
-            f"End it in {', '.join(_MODES)}.",
+            f"End it in {' or '.join(_SUFFIXES)}.",
         )
     _require_packable()
     console = people()
@@ -46,7 +45,7 @@ def pack_environment(archive: Path) -> int:
     partial = archive.with_name(f".{archive.name}.partial")
     try:
         with console.status(f"Packing {sys.prefix} …"):
-            _write(partial, mode)
+            _write(partial)
         partial.replace(archive)
     finally:
         partial.unlink(missing_ok=True)
@@ -84,11 +83,10 @@ def _is_editable(package: metadata.Distribution) -> bool:
     return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
 
 
-def _write(path: Path, mode: str) -> None:
+def _write(path: Path) -> None:
     prefix, packages = Path(sys.prefix), Path(sysconfig.get_path("purelib"))
     ours = packages.relative_to(prefix) / frazil.__name__
-    compression = {"compresslevel": _FAST} if mode.endswith("gz") else {}
-    with tarfile.open(path, mode, **compression) as tar:  # type: ignore[call-overload]
+    with tarfile.open(path, "w:gz", compresslevel=_FAST) as tar:
         tar.add(prefix / "pyvenv.cfg", "pyvenv.cfg")
         for interpreter in sorted((prefix / "bin").glob("python*")):
             tar.add(interpreter, f"bin/{interpreter.name}")
