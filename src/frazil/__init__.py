@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from frazil.version import VERSION
+
 if TYPE_CHECKING:
     from frazil.connector import Connector, Subscription
     from frazil.tables.history import Commit
 
 __all__ = ["Commit", "Connector", "Subscription", "__version__"]
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:

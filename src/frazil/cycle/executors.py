@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from frazil import __version__
 from frazil.errors import ExecutorUnfit
+from frazil.version import VERSION
 
 LIBRARIES: Final = ("confluent_kafka", "duckdb", "msgspec", "numpy", "orjson", "pyarrow", "structlog")
 """What a task imports beside frazil and Python's own library."""
@@ -29,7 +29,7 @@ _SAID_BY_SPARK: Final = re.compile(r"(Python in worker has different version.*?)
 
 def looking_first(name: str, *arguments: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The generator `name` of `frazil.staging.task`, called with a partition and `arguments` where that is possible."""
-    version, libraries, unfit = __version__, LIBRARIES, _UNFIT
+    version, libraries, unfit = VERSION, LIBRARIES, _UNFIT
 
     # A function within a function is pickled by value, with what it closes over; nothing else of ours may be in it.
     def run(partition: Iterator[Any]) -> Iterator[Any]:
