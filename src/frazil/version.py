@@ -1,4 +1,4 @@
-"""frazil's version, where every room may read it."""
+"""The version of this package: what executors must have the same of as the driver."""
 
 from __future__ import annotations
 

@@ -17,10 +17,14 @@ def test_files_that_the_driver_finds_are_committed_and_one_it_does_not_find_stop
     (tmp_path / "here.parquet").write_bytes(b"x")
     here, gone = staged(tmp_path / "here.parquet"), staged(tmp_path / "gone.parquet")
 
-    require_shared([here], keeps_rejects=True)
+    require_shared([here, staged_at("s3://bucket/x.parquet")], keeps_rejects=True)
     with pytest.raises(StorageNotShared, match=r"gone\.parquet"):
         require_shared([here, gone], keeps_rejects=True)
 
 
 def staged(path: Path) -> Staged:
-    return Staged(SHAPE, (), files=(StagedFile(f"file://{path}", 1, 1, {}),))
+    return staged_at(f"file://{path}")
+
+
+def staged_at(location: str) -> Staged:
+    return Staged(SHAPE, (), files=(StagedFile(location, 1, 1, {}),))

@@ -79,7 +79,6 @@ class Connector:
         self._source: Source | None = None
         self._ingestion: Ingestion | None = None
         self._listeners: list[Callable[[CycleReport], None]] = []
-        self._warm = False
         self._until_caught_up = False
         self._goal: Mapping[SourcePartition, int] | None = None
         """What there is to catch up with, for who stops then."""
@@ -298,7 +297,7 @@ class Connector:
 
     def _open(self) -> Ingestion:
         settings = self.settings
-        self._warm_up()
+        self._job.prepare()
         catalog = catalog_of(settings, self._spark)
         if self._source is None:
             self._source = source_of(settings)
@@ -310,21 +309,6 @@ class Connector:
         if self._until_caught_up:
             require_topics(settings, found)
         return ingestion
-
-    def _warm_up(self) -> None:
-        """Start Spark's Python workers: here while the tables are opened, for the first records need not wait for them.
-
-        On a cluster before that: an executor without frazil must not cost a connector that runs elsewhere its tables.
-        """
-        if self._warm:
-            return
-        if self._job.local:
-            threading.Thread(
-                target=inheritable_thread_target(self._spark)(self._job.warm_up_aside), daemon=True
-            ).start()
-        else:
-            self._job.warm_up()
-        self._warm = True
 
     def _wait_out(self, error: Transient, attempt: int, seconds: float) -> bool:
         """Wait before planning again; whether to. What only moved under us is planned again at once."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import Accumulator
+from pyspark import Accumulator, inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from frazil.cycle.executors import looking_first, require_fit, unfit_python
@@ -49,11 +49,11 @@ class StagingJob:
     """Runs staging tasks on Spark for one connector, all under one job group; see `Job`."""
 
     def __init__(self, session: SparkSession, connector: str) -> None:
+        self._session = session
         self._context = session.sparkContext
-        self.local = self._context.master.startswith("local")
-        """Whether tasks run on this machine, as children of this process."""
-
-        if self.local and "PYSPARK_PYTHON" not in os.environ:
+        self._local = self._context.master.startswith("local")
+        self._prepared = False
+        if self._local and "PYSPARK_PYTHON" not in os.environ:
             # Workers on this machine are this Python, not whichever `python3` comes first on PATH.
             self._context.pythonExec = sys.executable
         self.group = f"frazil-{connector}"
@@ -70,35 +70,31 @@ class StagingJob:
         """How many tasks the session runs at once."""
         return int(self._context.defaultParallelism)
 
-    def warm_up(self) -> None:
+    def prepare(self) -> None:
         """Start the Python workers and have them import what staging needs, before the first records ask for it.
+
+        On this machine that goes on beside other work. On a cluster it is waited for, and is to be done before a table
+        is opened: executors that cannot run tasks must not cost a connector that runs elsewhere its tables.
 
         Raises:
             CycleCancelled: somebody cancelled the job group.
             StageFailed: Spark could not run tasks to their end.
             ExecutorUnfit: an executor lacks what a task needs.
         """
-        waiting = threading.Timer(_QUIET, self._say_it_waits)
-        waiting.daemon = True
-        waiting.start()
-        try:
-            self._collect(range(self.cores), self.cores, looking_first("stage_nothing"), "look at the executors")
-        finally:
-            waiting.cancel()
-
-    def warm_up_aside(self) -> None:
-        """`warm_up` beside other work; what it would raise, the first cycle meets as well and says."""
-        try:
-            self.warm_up()
-        except (FrazilError, Py4JError, OSError, AttributeError) as error:
-            # A connector stopped meanwhile has no session.
-            _log.debug("the Python workers were not started ahead", cause=type(error).__name__)
+        if self._prepared:
+            return
+        if self._local:
+            target = inheritable_thread_target(self._session)(self._warm_up_aside)
+            threading.Thread(target=target, daemon=True).start()
+        else:
+            self._warm_up()
+        self._prepared = True
 
     def run(self, groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
         """Stage the tasks, each group in one Spark task; see `Job`."""
         function = looking_first("stage_counted", self.records, self.bytes)
         staged: list[Staged] = self._collect(groups, len(groups), function, description)
-        if not self.local:
+        if not self._local:
             require_shared(staged, keeps_rejects=any(task.tolerance == "all" for group in groups for task in group))
         return staged
 
@@ -129,6 +125,23 @@ class StagingJob:
             raise unfit_python(text) or StageFailed("the cycle's tasks", text.splitlines()[0]) from error
         require_fit(answers)
         return list(answers)
+
+    def _warm_up(self) -> None:
+        waiting = threading.Timer(_QUIET, self._say_it_waits)
+        waiting.daemon = True
+        waiting.start()
+        try:
+            self._collect(range(self.cores), self.cores, looking_first("stage_nothing"), "look at the executors")
+        finally:
+            waiting.cancel()
+
+    def _warm_up_aside(self) -> None:
+        """What it would raise, the first cycle meets as well and says."""
+        try:
+            self._warm_up()
+        except (FrazilError, Py4JError, OSError, AttributeError) as error:
+            # A connector stopped meanwhile has no session.
+            _log.debug("the Python workers were not started ahead", cause=type(error).__name__)
 
     def _say_it_waits(self) -> None:
         _log.warning(

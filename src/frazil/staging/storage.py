@@ -70,12 +70,11 @@ class Storage:
             raise
 
     def holds(self, location: str) -> bool:
-        """Whether the file that somebody moved there is to be found from here.
-
-        Raises:
-            StorageRefused: the location has a scheme this storage does not write to.
-        """
-        return local_path(location).is_file()
+        """Whether the file that somebody moved there is to be found from here; where it is no path, it always is."""
+        try:
+            return local_path(location).is_file()
+        except StorageRefused:
+            return True
 
     def delete(self, location: str) -> None:
         """Delete a file this task moved there, if it is there."""
