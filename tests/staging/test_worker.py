@@ -123,3 +123,19 @@ def test_a_failed_consumer_is_replaced_and_a_well_one_kept() -> None:
     worker.evict(client)
     worker.evict(client)
     worker.evict({**client, "group.id": "y"})
+
+
+def test_a_worker_whose_scratch_directory_somebody_removed_gets_another_one_and_a_connection_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker, "_scratch", None)
+    monkeypatch.setattr(worker, "_connection", None)
+    before = worker.scratch()
+    worker.connection()
+    before.rmdir()
+
+    connection = worker.connection()
+    connection.execute(f"COPY (SELECT 1 AS n) TO '{worker.scratch()}/x.parquet' (FORMAT parquet)")
+
+    assert worker.scratch() != before
+    assert (worker.scratch() / "x.parquet").exists()

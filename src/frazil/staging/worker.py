@@ -74,18 +74,20 @@ def _holds_python(archive: str) -> bool:
 
 
 def scratch() -> Path:
-    """A private directory of this worker."""
-    global _scratch
-    if _scratch is None:
-        _scratch = private_directory()
+    """A private directory of this worker; another one where somebody has tidied it away, as cleaners of `/tmp` do."""
+    global _scratch, _connection
+    if _scratch is None or not _scratch.is_dir():
+        # A connection's directory is locked like its other settings.
+        _scratch, _connection = private_directory(), None
     return _scratch
 
 
 def connection() -> duckdb.DuckDBPyConnection:
     """A connection that cannot reach anything but the scratch directory (design section 5)."""
     global _connection
+    directory = scratch()
     if _connection is None:
-        _connection = locked_down(scratch())
+        _connection = locked_down(directory)
     return _connection
 
 
