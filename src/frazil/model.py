@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
 """A parsed JSON object."""
@@ -180,6 +180,10 @@ class Buffer:
     bytes: int | None = None
 
 
+MOST_COLUMNS: Final = 1000
+"""Columns that frazil gives a table at most, unless a connector is configured otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """Ranges of one topic, sized for one Spark task, with all a worker needs to stage them."""
@@ -199,7 +203,13 @@ class Task:
     conversion: Conversion = Conversion()
     tolerance: Literal["none", "all"] = "none"
     chunk_bytes: int = 32 * 1024 * 1024
-    """Bytes of values that go through one COPY together."""
+    """Bytes of records that go through one COPY together."""
+
+    most_bytes: int = 512 * 1024 * 1024
+    """Bytes of records after which the task stops reading; what it covered until then is what it staged."""
+
+    room: int = MOST_COLUMNS
+    """How many columns the table may still get, fields of structs counted among them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,11 @@ waiting = st.lists(
 )
 
 
+def size_of(each: Backlog) -> float:
+    """What an offset counts for: of unknown size as 1 kB, and never for nothing."""
+    return 1024.0 if each.size is None else max(64.0, each.size)
+
+
 def orders(partition: int) -> SourcePartition:
     return SourcePartition("orders", partition)
 
@@ -44,13 +49,13 @@ def test_a_cycle_reads_some_of_every_channel_and_at_most_a_record_beyond_its_bud
     for each in chosen:
         backlog = by_partition[each.partition]
         assert each.start == backlog.start < each.end <= backlog.latest
-    total = sum(each.length * (by_partition[each.partition].size or 1.0) for each in chosen)
-    assert total <= (budget + sum(each.size or 1.0 for each in found)) * 1.000001
+    total = sum(each.length * size_of(by_partition[each.partition]) for each in chosen)
+    assert total <= (budget + sum(map(size_of, found))) * 1.000001
 
 
 @given(waiting)
 def test_a_backlog_within_the_budget_is_read_whole_but_for_topics_of_unknown_size(found: list[Backlog]) -> None:
-    budget = int(sum(each.length * (each.size or 1.0) for each in found)) + 1
+    budget = int(sum(each.length * size_of(each) for each in found)) + 1
 
     read = {each.partition: each for each in ranges(found, budget)}
 
@@ -60,9 +65,9 @@ def test_a_backlog_within_the_budget_is_read_whole_but_for_topics_of_unknown_siz
 
 
 def test_what_a_short_channel_does_not_need_is_the_others() -> None:
-    found = [Backlog(orders(0), 0, 10, 1.0), Backlog(orders(1), 5, 1000, 1.0), Backlog(orders(2), 0, 1000, 1.0)]
+    found = [Backlog(orders(0), 0, 10, 100.0), Backlog(orders(1), 5, 1000, 100.0), Backlog(orders(2), 0, 1000, 100.0)]
 
-    assert ranges(found, 110) == [Range(orders(0), 0, 10), Range(orders(1), 5, 55), Range(orders(2), 0, 50)]
+    assert ranges(found, 11_000) == [Range(orders(0), 0, 10), Range(orders(1), 5, 55), Range(orders(2), 0, 50)]
 
 
 planned = st.lists(
@@ -148,3 +153,17 @@ def test_a_partition_that_ends_before_its_token_is_truncated_never_nothing_new()
     with pytest.raises(LogTruncated):
         backlogs({orders(0): 6}, {orders(0): 5}, {})
     assert backlogs({orders(0): 6}, {orders(0): 6}, {}) == []
+
+
+def test_channels_of_unknown_size_share_the_budget_too() -> None:
+    found = [Backlog(orders(number), 0, 10**6, None) for number in range(1000)]
+
+    chosen = ranges(found, 512 * MB)
+
+    assert {each.length for each in chosen} <= {524, 525}
+
+
+def test_tombstones_do_not_make_a_cycle_without_end() -> None:
+    (chosen,) = ranges([Backlog(orders(0), 0, 10**10, 0.0)], 512 * MB)
+
+    assert chosen.length == 512 * MB // 64

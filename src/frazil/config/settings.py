@@ -20,6 +20,7 @@ from frazil.config.secrets import MASK
 from frazil.config.section import Flag
 from frazil.config.table_options import TableOptions
 from frazil.config.topic2table import Topic2Table
+from frazil.model import MOST_COLUMNS
 
 MEBIBYTE = 1 << 20
 
@@ -174,6 +175,12 @@ class ConnectorSettings(RowSettings, PaceSettings):
         validation_alias=Keys("frazil.cycle.max.bytes"), default=512 * MEBIBYTE
     )
     """Bytes of records one cycle reads at most, about; at least 1048576 (1 MB)."""
+
+    columns_max: Annotated[int, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys("frazil.columns.max"), default=MOST_COLUMNS
+    )
+    """The most columns a table frazil created gets from its first records, at least 1; fields of structs count as
+    columns. Values of keys beyond them are dropped and counted."""
 
     on_data_loss: Annotated[Literal["fail", "skip"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.on.data.loss"), default="fail"

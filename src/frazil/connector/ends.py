@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from frazil.config import ConnectorSettings
 from frazil.sources.kafka.admin import KafkaSource
 from frazil.tables.catalog import Catalog
-from frazil.tables.session import choose_catalog, iceberg_catalog
+from frazil.tables.session import choose_catalog, iceberg_catalog, tables_at_once
 
 
 def source_of(settings: ConnectorSettings) -> KafkaSource:
@@ -33,4 +33,5 @@ def catalog_of(settings: ConnectorSettings, session: SparkSession) -> Catalog:
     """
     name = choose_catalog(session, settings.catalog, settings.database, settings.spark)
     java = iceberg_catalog(session, name, Path(settings.home))
-    return Catalog(java, session.sparkContext._gateway, name)  # noqa: SLF001 (pyspark has no public way to its gateway)
+    gateway = session.sparkContext._gateway  # noqa: SLF001 (pyspark has no public way to its gateway)
+    return Catalog(java, gateway, name, tables_at_once(session, name))

@@ -33,7 +33,7 @@ def tables_of(catalog: Catalog) -> Iterator[Table]:
         CatalogUnavailable: the catalog does not say what tables it has.
     """
     for namespace in catalog.namespaces():
-        for name in catalog.tables(namespace):
+        for name in catalog.list_tables(namespace):
             try:
                 java = catalog.load(name)
             except TableMissing:  # dropped since they were listed

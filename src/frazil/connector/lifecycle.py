@@ -357,7 +357,7 @@ class Connector:
         if error is not None:
             _log.error("the connector has ended", connector=self.settings.name, state=str(state), cause=str(error))
         if self._ingestion is not None:
-            self._ingestion.notices.close()
+            self._ingestion.close()
         if self._source is not None:
             self._source.close()
         self._source = None

@@ -76,9 +76,10 @@ def moved(
     tokens: Tokens, progress: Mapping[SourcePartition, Advance], facts: Mapping[str, TopicFacts], now: int
 ) -> Tokens:
     """The tokens after a cycle; channels it did not move are carried forward."""
+    channels = {}
     for partition, advance in progress.items():
         known = tokens.channel(partition)
-        channel = replace(
+        channels[partition] = replace(
             known,
             token=str(advance.covered - 1),
             leader_epoch=advance.leader_epoch if advance.leader_epoch is not None else known.leader_epoch,
@@ -87,9 +88,7 @@ def moved(
             errors=known.errors + advance.errors,
             time=now,
         )
-        topic = facts[partition.topic]
-        tokens = tokens.with_channel(partition, channel, topic.cluster, topic.id)
-    return tokens
+    return tokens.with_channels(channels, facts)
 
 
 def first_reject(staged: Iterable[Staged]) -> Reject | None:

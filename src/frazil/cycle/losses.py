@@ -81,14 +81,13 @@ class Losses:
 
 def skipped(tokens: Tokens, lost: Sequence[Lost], now: int) -> Tokens:
     """The tokens behind what is lost, with the first of it as the last error; `now` in ms since the epoch."""
+    channels = {}
     for each in lost:
         known = tokens.channel(each.partition)
-        channel = replace(
+        channels[each.partition] = replace(
             known, token=str(each.last), lost=known.lost + each.last - each.first + 1, time=now, leader_epoch=None
         )
-        topic = tokens.topics[each.partition.topic]
-        tokens = tokens.with_channel(each.partition, channel, topic.cluster, topic.id)
-    return replace(tokens, last_error=_last_error(lost))
+    return replace(tokens.with_channels(channels, tokens.topics), last_error=_last_error(lost))
 
 
 def _last_error(lost: Iterable[Lost]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import structlog
 
@@ -10,6 +11,9 @@ from frazil.config import ConnectorSettings
 from frazil.cycle.reject_log import RejectLog
 from frazil.model import Staged, TableName
 from frazil.records.dropped import Dropped
+
+_LINES: Final = 20
+"""Keys a commit tells of by name: records may hold any number of them."""
 
 _log = structlog.get_logger(__name__)
 
@@ -25,14 +29,19 @@ class Notices:
 
     def committed(self, name: TableName, staged: Sequence[Staged]) -> None:
         """Take note of what one commit holds."""
+        new: list[str] = []
         for task in staged:
             for key, count in task.dropped.items():
-                new = self.dropped.note(f"{name}.{key}", count)
-                if new is not None:
-                    new = new.removeprefix(f"{name}.")
-                    _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=new)
+                told = self.dropped.note(f"{name}.{key}", count)
+                if told is not None:
+                    new.append(told.removeprefix(f"{name}."))
             if task.rejects and self._logs_rejects:
                 self._rejects.add(str(name), task.rejects.kinds)
+        for key in new[:_LINES]:
+            _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=key)
+        if len(new) > _LINES:
+            more = len(new) - _LINES
+            _log.warning("more keys have no columns; their values are dropped and counted", table=str(name), keys=more)
 
     def look(self) -> None:
         """Log what is due by now."""

@@ -18,12 +18,22 @@ from frazil.cycle.opened import OpenTable
 from frazil.cycle.renewal import Renewal
 from frazil.cycle.starting import Starting, is_fresh
 from frazil.cycle.sweeping import Sweeper
-from frazil.errors import Fenced, TableBegunAnew, TableMissing, TableNotCreated, TableReplaced, TokensMoved
+from frazil.cycle.together import Together, require
+from frazil.errors import (
+    Fenced,
+    FrazilError,
+    TableBegunAnew,
+    TableMissing,
+    TableNotCreated,
+    TableReplaced,
+    TokensMoved,
+)
 from frazil.model import TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import Target, Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
+from frazil.tables.names import meant
 from frazil.tables.orphans import last_commit
 from frazil.tables.session import DEFAULT_NAMESPACE
 from frazil.tables.tokens import Channel, Tokens, last_epoch, read
@@ -34,32 +44,39 @@ _log = structlog.get_logger(__name__)
 class Opener:
     """Opens tables for one connector. Every opener has its own owner id; the newest one wins."""
 
-    def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source) -> None:
+    def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source, together: Together) -> None:
         self._settings = settings
         self._catalog = catalog
+        self._together = together
         self._starting = Starting(settings, source)
         self.renewal = Renewal(settings)
         self.sweeper = Sweeper(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
 
-    def table_for(self, topic: str) -> TableName:
-        """The table a topic goes to."""
-        target = self._settings.topic2table.resolve(topic, sanitised=self._settings.sanitize_table_names)
+    def tables_for(self, topics: Sequence[TopicFacts]) -> dict[TableName, list[TopicFacts]]:
+        """The tables that topics go to, each with its topics."""
+        if not topics:
+            return {}
         namespace = self._catalog.namespace(self._settings.namespace or DEFAULT_NAMESPACE)
-        return self._catalog.resolve(namespace, target.name, quoted=target.quoted)
+        existing = self._catalog.list_tables(namespace)
+        found: dict[TableName, list[TopicFacts]] = {}
+        for each in topics:
+            target = self._settings.topic2table.resolve(each.topic, sanitised=self._settings.sanitize_table_names)
+            found.setdefault(meant(namespace, target.name, existing, quoted=target.quoted), []).append(each)
+        return found
 
     def open_new(self, tables: dict[TableName, OpenTable], topics: Iterable[TopicFacts]) -> None:
         """Open what is not open yet: the tables of topics that no table of `tables` is fed by."""
-        by_table: dict[TableName, list[TopicFacts]] = {}
-        for each in topics:
-            if not any(each.topic in table.topics for table in tables.values()):
-                by_table.setdefault(self.table_for(each.topic), []).append(each)
-        for name, new in by_table.items():
+        known = frozenset[str]().union(*(table.topics for table in tables.values()))
+        by_table = [*self.tables_for([each for each in topics if each.topic not in known]).items()]
+        for name, new in by_table:
             if name in tables:
                 self.add_topics(tables[name], new)
-            else:
-                tables[name] = self.open(name, new)
+        unopened = [(name, new) for name, new in by_table if name not in tables]
+        opened = self._together.each(lambda each: self.open(*each), unopened)
+        tables.update({each.table.name: each for each in opened if isinstance(each, OpenTable)})
+        require(opened)
 
     def open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
@@ -124,14 +141,17 @@ class Opener:
             TableMissing: a table is gone.
             TableReplaced: the table of that name is another one.
         """
-        for name, opened in [*tables.items()]:
-            try:
-                self._recall(opened)
-            except (TableMissing, TableReplaced) as error:
-                if self.renewal.choice(error) == "fail":
-                    raise
-                _log.warning("a table is not there any more", connector=self._settings.name, cause=error.message)
+        names = [*tables]
+        answers = self._together.each(lambda name: self._recall(tables[name]), names)
+        require([each for each in answers if not self._is_overlooked(each)])
+        for name, answer in zip(names, answers, strict=True):
+            if isinstance(answer, TableMissing | TableReplaced):
+                _log.warning("a table is not there any more", connector=self._settings.name, cause=answer.message)
                 del tables[name]
+
+    def _is_overlooked(self, answer: FrazilError | None) -> bool:
+        """Whether a table is gone or replaced and the configuration says to open another one."""
+        return isinstance(answer, TableMissing | TableReplaced) and self.renewal.choice(answer) != "fail"
 
     def _recall(self, opened: OpenTable) -> None:
         name = str(opened.table.name)
@@ -175,7 +195,5 @@ class Opener:
     def _with_starts(self, tokens: Tokens, table: str, topics: Sequence[TopicFacts], *, gone: bool) -> Tokens:
         """The tokens with a start for every channel of topics that were never opened."""
         unopened = {facts.topic: facts for facts in topics if facts.topic not in tokens.topics}
-        for partition, start in self._starting.starts(table, [*unopened.values()], gone=gone).items():
-            facts = unopened[partition.topic]
-            tokens = tokens.with_channel(partition, Channel(token=str(start - 1)), facts.cluster, facts.id)
-        return tokens
+        starts = self._starting.starts(table, [*unopened.values()], gone=gone)
+        return tokens.with_channels({each: Channel(token=str(start - 1)) for each, start in starts.items()}, unopened)

@@ -16,6 +16,12 @@ SMALL_TASK: Final = 8 * 1024 * 1024
 SPLIT: Final = 32 * 1024 * 1024
 """Bytes above which one partition's range may be split over several tasks."""
 
+_USUAL: Final = 1024.0
+"""Bytes an offset counts for while nobody knows better."""
+
+_LEAST: Final = 64.0
+"""Bytes an offset counts for at least: a record without a value is work, too, and there may be billions of them."""
+
 _UNKNOWN_SIZE: Final = 20_000
 """Offsets read at most from a channel whose records' size is not known yet."""
 
@@ -104,7 +110,7 @@ def ranges(waiting: Sequence[Backlog], most_bytes: int) -> list[Range]:
     # Smallest first: what a short channel does not need of its share is the others'.
     for index, each in enumerate(sorted(bounded, key=_bytes)):
         share = left / (len(bounded) - index)
-        size = each.size or 1.0
+        size = _size(each.size)
         length = each.length if _bytes(each) <= share else max(1, int(share / size))
         chosen.append(Range(each.partition, each.start, each.start + length))
         left -= length * size
@@ -113,7 +119,7 @@ def ranges(waiting: Sequence[Backlog], most_bytes: int) -> list[Range]:
 
 def spread(planned: Sequence[Range], sizes: Mapping[str, float], most_tasks: int) -> list[list[Range]]:
     """The ranges spread over tasks of about equal bytes: one task for a small backlog, `most_tasks` for a large one."""
-    weights = {each: each.length * sizes.get(each.partition.topic, 1024.0) for each in planned}
+    weights = {each: each.length * _size(sizes.get(each.partition.topic)) for each in planned}
     total = sum(weights.values())
     count = int(max(1, min(most_tasks, total // SMALL_TASK)))
     pieces = [piece for each in planned for piece in _pieces(each, weights[each], total / count, count)]
@@ -143,7 +149,12 @@ def _first_look(each: Backlog) -> Backlog:
 
 
 def _bytes(each: Backlog) -> float:
-    return each.length * (each.size or 1.0)
+    return each.length * _size(each.size)
+
+
+def _size(average: float | None) -> float:
+    """Bytes to reckon with for an offset."""
+    return _USUAL if average is None else max(_LEAST, average)
 
 
 def _pieces(whole: Range, weight: float, fair: float, most: int) -> list[tuple[Range, float]]:

@@ -5,7 +5,7 @@
 3. Plan ranges from the tokens to the latest positions, of the channels that are due; nothing due means no Spark job.
 4. Stage: one Spark job reads, converts, projects and writes Parquet files nobody sees yet.
 5. Evolve: while a table frazil created holds no row, new keys become columns and their ranges are staged again.
-6. Commit each table: data files, tokens and the list of reject files, in one swap.
+6. Commit each table: data files, tokens and the list of reject files, in one swap. Several at a time.
 7. Rejects wait in the outbox that the tokens name.
 8. Acknowledge: publish the consumer group's offsets.
 
@@ -16,7 +16,7 @@ from them. Staged files that were not committed are orphans nobody refers to.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -34,15 +34,17 @@ from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.tasks import Tasks
-from frazil.errors import DataLoss, FrazilError, StageFailed, TableMissing, TableReplaced, Transient, stage_error
+from frazil.cycle.together import Together, require
+from frazil.errors import DataLoss, FrazilError, StageFailed, TableMissing, TableReplaced, stage_error
 from frazil.model import Buffer, Drift, IcebergType, Range, SourcePartition, Staged, StageFailure, TableName, Task
 from frazil.pipes.naming import normalized
+from frazil.records.new_keys import NewKeys
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables import rejects
 from frazil.tables.base import Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import Committed, commit
-from frazil.tables.evolution import columns_for, merged
+from frazil.tables.evolution import columns_for
 
 _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
@@ -63,7 +65,8 @@ class Ingestion:
         self._settings = settings
         self._source = source
         self._job = job
-        self._opener = Opener(settings, catalog, source)
+        self._together = Together(catalog.at_once, f"frazil-{settings.key}-tables")
+        self._opener = Opener(settings, catalog, source, self._together)
         self._buffering = Buffering(buffer)
         self._sizes: dict[str, float] = {}
         """Average bytes per offset, by topic."""
@@ -79,7 +82,7 @@ class Ingestion:
 
         self._absences = Absences(settings)
         self._losses = Losses(source, self._opener, self.tables, skip=settings.on_data_loss == "skip")
-        self._tasks = Tasks(settings, source, self.tables)
+        self._tasks = Tasks(settings, source, self.tables, self._together)
         self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
 
@@ -144,6 +147,11 @@ class Ingestion:
         """How long until a channel is due that waits for time to pass; None: there is none."""
         return self._buffering.seconds_left(time.monotonic())
 
+    def close(self) -> None:
+        """Let go of what cycles need; none is to follow."""
+        self._together.close()
+        self.notices.close()
+
     def _cycle(self) -> CycleReport:
         self._number += 1
         clock = Clock()
@@ -187,6 +195,7 @@ class Ingestion:
 
     def _stage(self, planned: Sequence[Range]) -> list[Staged]:
         self._tasks.begin()
+        self._tasks.look(planned)
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
         groups = [self._tasks.by_topic(group) for group in spread(planned, self._sizes, most)]
@@ -214,16 +223,7 @@ class Ingestion:
             drifted = [task for task in done if task.drift]
             if not drifted:
                 return done
-            for name in sorted({task.shape.table for task in drifted}):
-                drift = merged(task.drift for task in drifted if task.shape.table == name)
-                columns = self._new_columns(drift)
-                self.tables[name].table.add_columns(columns)
-                self._tasks.reshape(name)
-                _log.info(
-                    "gave a new table its columns",
-                    table=str(name),
-                    columns={key: str(kind) for key, kind in columns.items()},
-                )
+            require(self._together.each(self._evolve, [*_by_table(drifted).items()]))
             planned = [Range(each.partition, each.start, each.covered) for task in drifted for each in task.ranges]
             groups = [[self._tasks.task(_again(task))] for task in drifted]
             done = [task for task in done if not task.drift] + self._run(groups, planned)
@@ -241,24 +241,42 @@ class Ingestion:
         rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]
         return [task for task in staged if task not in lost] + again + rejects_only
 
+    def _evolve(self, drifted: tuple[TableName, Sequence[Staged]]) -> None:
+        """Give one table the columns that tasks found keys for."""
+        name, tasks = drifted
+        opened = self.tables[name]
+        drift = NewKeys(self._tasks.room(opened))
+        for task in tasks:
+            drift.note_all(task.drift)
+        columns = self._new_columns(drift)
+        opened.table.add_columns(columns)
+        self._tasks.reshape(name)
+        _log.info(
+            "gave a new table its columns",
+            table=str(name),
+            columns={key: str(kind) for key, kind in columns.items()},
+        )
+        if not self._tasks.room(opened):
+            _log.warning(
+                "a new table has as many columns as frazil.columns.max allows; values of other keys are dropped",
+                table=str(name),
+                most=self._settings.columns_max,
+            )
+
     def _new_columns(self, drift: Drift) -> Mapping[str, IcebergType]:
         name = normalized if self._settings.normalize_columns else str
         return columns_for(drift, self._settings.nested_type, name)
 
     def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
-        """Step 6: one swap a table, one table after the other. A table that cannot commit does not stop the others."""
+        """Step 6: one swap a table, of several at a time. A table that cannot commit does not stop the others."""
+        due = [*_by_table(staged).items()]
+        answers = self._together.each(lambda each: self._commit_table(self.tables[each[0]], each[1], facts), due)
         committed: dict[TableName, Committed] = {}
-        problems: list[FrazilError] = []
-        for name, opened in self.tables.items():
-            mine = [task for task in staged if task.shape.table == name]
-            if not mine:
-                continue
-            try:
-                committed[name] = self._commit_table(opened, mine, facts)
-            except FrazilError as error:
-                problems.append(error)
-        if problems:
-            raise min(problems, key=lambda error: isinstance(error, Transient))
+        for (name, mine), answer in zip(due, answers, strict=True):
+            if isinstance(answer, Committed):
+                committed[name] = answer
+                self.notices.committed(name, mine)
+        require(answers)
         return committed
 
     def _commit_table(self, opened: OpenTable, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> Committed:
@@ -289,7 +307,6 @@ class Ingestion:
         done = commit(table, files, tokens, expected)
         opened.tokens = done.tokens
         self._opener.sweeper.gave_up(table, given_up)
-        self.notices.committed(table.name, staged)
         table.expire(self._settings.snapshots_min_age_ms, self.needed(table.name))
         return done
 
@@ -316,6 +333,14 @@ class Ingestion:
             return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
         starts = {each.partition: each.start for each in sorted(planned, key=lambda each: -each.start)}
         return self._losses.error(failure.partition, starts)
+
+
+def _by_table(staged: Iterable[Staged]) -> dict[TableName, list[Staged]]:
+    """What was staged for each table, the tables in the order of their names."""
+    found: dict[TableName, list[Staged]] = {}
+    for task in sorted(staged, key=lambda task: task.shape.table):
+        found.setdefault(task.shape.table, []).append(task)
+    return found
 
 
 def _again(task: Staged) -> list[Range]:

@@ -102,10 +102,11 @@ def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts],
             kept = tuple(replace(channel, token=None, leader_epoch=None) for channel in kept)
         identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept)
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})
-    for move in done:
-        channel = replace(tokens.channel(move.partition), token=str(move.after - 1), leader_epoch=None, time=now)
-        identity = tokens.topics[move.partition.topic]
-        tokens = tokens.with_channel(move.partition, channel, identity.cluster, identity.id)
+    channels = {
+        move.partition: replace(tokens.channel(move.partition), token=str(move.after - 1), leader_epoch=None, time=now)
+        for move in done
+    }
+    tokens = tokens.with_channels(channels, tokens.topics)
     error = tokens.last_error
     moved = {(move.partition.topic, move.partition.partition) for move in done}
     cleared = error is not None and (error["topic"], error["partition"]) in moved

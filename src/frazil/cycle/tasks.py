@@ -5,10 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.opened import OpenTable
+from frazil.cycle.together import Together, require
 from frazil.model import Range, Shape, TableName, Task
+from frazil.pipes.default import is_metadata
+from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
 from frazil.tables import rejects
 from frazil.tables.orphans import last_commit
@@ -18,8 +22,15 @@ from frazil.tables.stages import Stage
 class Tasks:
     """Makes the tasks of one connector; all tasks of a cycle stage for the same shape of a table."""
 
-    def __init__(self, settings: ConnectorSettings, source: Source, tables: Mapping[TableName, OpenTable]) -> None:
+    def __init__(
+        self,
+        settings: ConnectorSettings,
+        source: Source,
+        tables: Mapping[TableName, OpenTable],
+        together: Together,
+    ) -> None:
         self._settings = settings
+        self._together = together
         self._source = source
         self._tables = tables
         self._shapes: dict[TableName, Shape] = {}
@@ -66,6 +77,11 @@ class Tasks:
             found.setdefault(each.partition.topic, []).append(each)
         return [self.task(each) for each in found.values()]
 
+    def look(self, ranges: Sequence[Range]) -> None:
+        """Look at the shapes of the tables that ranges go to."""
+        topics = {each.partition.topic for each in ranges}
+        require(self._together.each(self._shape, [each for each in self._tables.values() if topics & each.topics]))
+
     def task(self, ranges: Sequence[Range]) -> Task:
         """The task for ranges of one topic."""
         topic = ranges[0].partition.topic
@@ -80,12 +96,20 @@ class Tasks:
             reader=self._source.reader_config(),
             conversion=self._settings.conversion,
             tolerance=self._settings.errors_tolerance,
+            most_bytes=self._settings.cycle_max_bytes,
+            room=self.room(opened),
         )
+
+    def room(self, opened: OpenTable) -> int:
+        """How many columns a table may still get."""
+        columns = (column.type for column in self._shape(opened).columns if not is_metadata(column))
+        return max(0, self._settings.columns_max - width_of(columns))
 
     def _shape(self, opened: OpenTable) -> Shape:
         name = opened.table.name
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
-            self._shapes[name] = opened.table.shape()
+            shape = self._shapes[name] = opened.table.shape()
+            self._shapes[name] = replace(shape, evolves=shape.evolves and self.room(opened) > 0)
         return self._shapes[name]

@@ -10,6 +10,8 @@ import msgspec
 from msgspec import Raw
 
 from frazil.model import NOTHING_SEEN, Seen
+from frazil.records.new_keys import MIXED
+from frazil.sql import LONGEST_NAME
 from frazil.staging.decoder import REFUSED
 from frazil.staging.exact_json import Misfit, Object, is_text, parse
 from frazil.staging.exact_json import raw as written
@@ -58,8 +60,7 @@ def _seen_exactly(value: str, known: Callable[[str], bool], levels: int) -> Mapp
 def _seen_value(value: Any, levels: int) -> Seen:
     match value:
         case Object():
-            found = {key: _seen_value(member, levels - 1) for key, member in value} if levels else {}
-            return Seen(fields=tuple(found.items()))
+            return _seen_object({key: _seen_value(member, levels - 1) for key, member in value} if levels else {})
         case list():
             element = NOTHING_SEEN
             for item in value if levels else ():
@@ -74,14 +75,18 @@ def _seen_value(value: Any, levels: int) -> Seen:
 def _seen(raw: Raw, levels: int) -> Seen:
     text = bytes(raw).strip()
     if text[:1] == b"{":
-        found: Mapping[str, Any] = members(raw) if levels else {}
-        return Seen(fields=tuple((key, _seen(member, levels - 1)) for key, member in found.items()))
+        found = members(raw) if levels else {}
+        return _seen_object({key: _seen(member, levels - 1) for key, member in found.items()})
     if text[:1] == b"[":
         element = NOTHING_SEEN
         for item in _ITEMS.decode(raw) if levels else ():
             element = element.merged_with(_seen(item, levels - 1))
         return Seen(element=element)
     return Seen(frozenset({_scalar(text)}))
+
+
+def _seen_object(fields: Mapping[str, Seen]) -> Seen:
+    return MIXED if any(len(name) > LONGEST_NAME for name in fields) else Seen(fields=tuple(fields.items()))
 
 
 def _scalar(text: bytes) -> str:

@@ -17,10 +17,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import NOTHING_SEEN, Conversion, Seen
+from frazil.model import MOST_COLUMNS, Conversion, Drift
 from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
 from frazil.pipes.types import has
 from frazil.records.convert import VALUE
+from frazil.records.new_keys import NewKeys
 from frazil.records.rejects import Rejects, Unfit, rejects_of
 from frazil.sql import literal, pointer
 from frazil.staging.drift import members, seen_in
@@ -45,7 +46,7 @@ class Projected:
     unknown: Counter[str] = field(default_factory=Counter)
     """Values of keys without a column, by key."""
 
-    drift: dict[str, Seen] = field(default_factory=dict)
+    drift: Drift = field(default_factory=dict)
     """Keys that may become columns."""
 
 
@@ -60,11 +61,14 @@ class Projector:
         conversion: Conversion,
         *,
         evolves: bool,
+        room: int = MOST_COLUMNS,
     ) -> None:
+        """Project to the table of `pipe`; if it `evolves`, new keys may become as many columns as there is room for."""
         self._connection = connection
         self._pipe = pipe
         self._topic = topic
         self._evolves = evolves
+        self._room = room
         self._deep = conversion.nested_type == "struct"
         self._screen = Screen(pipe, conversion, keeps_unknown=evolves)
         self._judge = Judge(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
@@ -99,13 +103,12 @@ class Projector:
         self._judge.dropped.clear()
         return result
 
-    def _drift(self, table: pa.Table) -> dict[str, Seen]:
-        found: dict[str, Seen] = {}
+    def _drift(self, table: pa.Table) -> NewKeys:
+        found = NewKeys(self._room)
         for batch in table.column(VALUE).chunks:
             for text in batch.to_pylist():
                 if text is not None:
-                    for key, seen in seen_in(text, self._is_settled, deep=self._deep).items():
-                        found[key] = found.get(key, NOTHING_SEEN).merged_with(seen)
+                    found.note_all(seen_in(text, self._is_settled, deep=self._deep))
         return found
 
     def _is_settled(self, key: str) -> bool:

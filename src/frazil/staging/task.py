@@ -19,10 +19,11 @@ import pyarrow as pa
 import structlog
 
 from frazil.errors import StageFailed, StorageNotSupported
-from frazil.model import NOTHING_SEEN, Seen, Staged, StagedFile, StagedRange, StageFailure, Task
+from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
 from frazil.records.dropped import Dropped
+from frazil.records.new_keys import NewKeys
 from frazil.sources.kafka.patience import for_a_record
 from frazil.sources.kafka.reader import RangeReader, ReadFailed
 from frazil.staging import worker
@@ -129,12 +130,12 @@ class _Stage:
         self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
         self._topic = task.ranges[0].partition.topic
         self._projector = Projector(
-            worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves
+            worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves, room=task.room
         )
         self._rejects = RejectFile(self._scratch / "rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[int] = Counter()
-        self._drift: dict[str, Seen] = {}
+        self._drift = NewKeys(task.room)
         self._dropped = Dropped()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -151,7 +152,7 @@ class _Stage:
 
     def _run(self) -> Staged:
         client, wanted = self._task.reader, [each for each in self._task.ranges if each.length]
-        reader = RangeReader(worker.consumer(client), wanted, for_a_record(client))
+        reader = RangeReader(worker.consumer(client), wanted, for_a_record(client), self._task.most_bytes)
         for table, records in self._chunks(reader):
             self._project(table, records)
             # The next chunk is read while these names would still hold this one.
@@ -169,7 +170,7 @@ class _Stage:
             ranges=tuple(self._accounted(each) for each in reader.ranges),
             files=tuple(self._files),
             rejects=summary,
-            drift=self._drift,
+            drift=dict(self._drift),
             dropped={} if self._drift else dict(self._dropped),
             seconds=dict(self._seconds),
         )
@@ -191,7 +192,7 @@ class _Stage:
             self._skipped.update(converted.skipped)
             tables.append(converted.table)
             records.append(converted.records)
-            size += batch.column("value").nbytes + batch.column("key").nbytes
+            size += batch.nbytes
             if size >= self._task.chunk_bytes or sum(table.num_rows for table in tables) >= _CHUNK_RECORDS:
                 yield pa.concat_tables(tables), pa.concat_tables(records)
                 tables, records, size = [], [], 0
@@ -214,8 +215,7 @@ class _Stage:
         self._rejects.add(projected.rejects)
         for key, count in projected.unknown.items():
             self._dropped.note(key, count)
-        for key, seen in projected.drift.items():
-            self._drift[key] = self._drift.get(key, NOTHING_SEEN).merged_with(seen)
+        self._drift.note_all(projected.drift)
         if projected.written is None:
             return
         if self._drift:

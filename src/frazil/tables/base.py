@@ -118,11 +118,15 @@ class Target(Protocol):
 class Targets(Protocol):
     """Where a connector finds its tables: a catalog."""
 
+    @property
+    def at_once(self) -> int:
+        """How many of its tables may be opened and committed to at a time."""
+
     def namespace(self, name: str) -> tuple[str, ...]:
         """The namespace of that name: the existing one equal ignoring case, else the name as written."""
 
-    def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
-        """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
+    def list_tables(self, namespace: tuple[str, ...]) -> Sequence[TableName]:
+        """All tables of a namespace; none if it does not exist."""
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Target:
         """The table of that name, created with the properties `create` if it is missing.

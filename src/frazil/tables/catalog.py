@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -13,6 +13,7 @@ from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
 from frazil.records import metadata
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_class, java_message, java_type
+from frazil.tables.names import matching, meant
 from frazil.tables.schema import schema_to_json
 from frazil.tables.table import CREATED_BY, Table
 
@@ -33,8 +34,9 @@ _Answer = TypeVar("_Answer")
 class Catalog:
     """The catalog a connector writes to; see `frazil.tables.base.Targets`."""
 
-    def __init__(self, java: Any, gateway: Any, name: str) -> None:
+    def __init__(self, java: Any, gateway: Any, name: str, at_once: int = 1) -> None:
         """Wrap Iceberg's Java `Catalog`, reached through py4j's `gateway`; `name` is Spark's name for it."""
+        self.at_once = at_once
         self._java = java
         self._gateway = gateway
         self.jvm = gateway.jvm
@@ -48,7 +50,7 @@ class Catalog:
         levels = tuple(name.split("."))
         if len(levels) > 1:
             return levels
-        return (_match((found[0] for found in self.namespaces()), name) or name,)
+        return (matching((found[0] for found in self.namespaces()), name) or name,)
 
     def ensure_namespace(self, namespace: tuple[str, ...]) -> None:
         """Create the namespace unless it exists."""
@@ -62,7 +64,7 @@ class Catalog:
                         f"create the namespace {'.'.join(namespace)}", java_message(error)
                     ) from error
 
-    def tables(self, namespace: tuple[str, ...]) -> list[TableName]:
+    def list_tables(self, namespace: tuple[str, ...]) -> list[TableName]:
         """All tables of a namespace; none if it does not exist."""
         try:
             listed = self._java.listTables(self._namespace(namespace))
@@ -85,10 +87,7 @@ class Catalog:
 
     def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
         """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
-        if quoted:
-            return TableName(namespace, name)
-        existing = (table.name for table in self.tables(namespace))
-        return TableName(namespace, _match(existing, name) or name.upper())
+        return meant(namespace, name, () if quoted else self.list_tables(namespace), quoted=quoted)
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Table:
         """The table of that name, created with the properties `create` if it is missing.
@@ -164,9 +163,3 @@ class Catalog:
             return request()
         except JAVA_ERRORS as error:
             raise CatalogUnavailable(action, java_message(error)) from error
-
-
-def _match(existing: Iterable[str], name: str) -> str | None:
-    """The existing name that an unquoted `name` means: the one equal ignoring case, upper case first."""
-    found = sorted(each for each in existing if each.lower() == name.lower())
-    return name.upper() if name.upper() in found else next(iter(found), None)

@@ -37,6 +37,9 @@ the cores to the tasks."""
 _EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 _SPARK_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
 _PREFIX: Final = "spark.sql.catalog."
+_ONE_WRITER: Final = "jdbc:sqlite:"
+_AT_ONCE: Final = 16
+"""A commit mostly waits for the catalog and the storage; each at a time takes a thread here and one in the JVM."""
 
 
 def embedded_catalog(home: Path) -> dict[str, str]:
@@ -198,6 +201,12 @@ def _require_iceberg(session: SparkSession) -> None:
 def _unfit(session: SparkSession, found: str) -> IcebergRuntimeUnfit:
     scala = session._jvm.scala.util.Properties.versionNumberString()  # noqa: SLF001
     return IcebergRuntimeUnfit(f"(Spark {session.version}, Scala {scala}) {found}", PACKAGES.partition(",")[0])
+
+
+def tables_at_once(session: SparkSession, catalog: str) -> int:
+    """How many tables of a catalog may be committed to at a time: SQLite has one writer, all others have many."""
+    uri = session.conf.get(f"{_PREFIX}{catalog}.uri", "") or ""
+    return 1 if uri.startswith(_ONE_WRITER) else _AT_ONCE
 
 
 def _uncached(catalog: Any) -> Any:

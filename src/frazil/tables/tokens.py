@@ -23,7 +23,7 @@ import binascii
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
 
@@ -41,6 +41,18 @@ RESET: Final = "frazil.reset"
 
 ADOPTED: Final = "frazil.adopt"
 """The summary key of the audit entry where a table took over the tokens of another one."""
+
+
+class Identified(Protocol):
+    """What says which topic one is: the cluster it is in and its own id."""
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's id."""
+
+    @property
+    def id(self) -> str:
+        """The topic's own id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +119,22 @@ class Tokens:
 
     def with_channel(self, partition: SourcePartition, channel: Channel, cluster: str, identity: str) -> Tokens:
         """These tokens with one channel replaced."""
-        topic = self.topics.get(partition.topic)
-        known = topic.channels if topic else ()
-        padded = [*known, *(Channel() for _ in range(partition.partition + 1 - len(known)))]
-        padded[partition.partition] = channel
-        return replace(self, topics={**self.topics, partition.topic: TopicTokens(cluster, identity, tuple(padded))})
+        of = {partition.topic: TopicTokens(cluster, identity, ())}
+        return self.with_channels({partition: channel}, of)
+
+    def with_channels(self, channels: Mapping[SourcePartition, Channel], of: Mapping[str, Identified]) -> Tokens:
+        """These tokens with some channels replaced; `of` says which topics they are of, by name."""
+        by_topic: dict[str, dict[int, Channel]] = {}
+        for partition, channel in channels.items():
+            by_topic.setdefault(partition.topic, {})[partition.partition] = channel
+        topics = dict(self.topics)
+        for name, replaced in by_topic.items():
+            known = self.topics[name].channels if name in self.topics else ()
+            padded = [*known, *(Channel() for _ in range(max(replaced) + 1 - len(known)))]
+            for number, channel in replaced.items():
+                padded[number] = channel
+            topics[name] = TopicTokens(of[name].cluster, of[name].id, tuple(padded))
+        return replace(self, topics=topics)
 
 
 def key_of(connector: str) -> str:

@@ -34,7 +34,7 @@ def existing(node: exp.Table, catalog: Catalog) -> TableName:
         raise InvalidQuery(f"{shown(node)}: the catalog is {catalog.name}, not {node.catalog}; write namespace.table")
     namespace = catalog.namespace(node.db or DEFAULT_NAMESPACE)
     found = catalog.resolve(namespace, node.name, quoted=bool(node.this.quoted))
-    tables = catalog.tables(namespace)
+    tables = catalog.list_tables(namespace)
     if found not in tables:
         known = ", ".join(each.name for each in tables) or "none"
         raise InvalidQuery(f"there is no table {found}; {'.'.join(namespace)} has: {known}")

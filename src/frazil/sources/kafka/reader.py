@@ -7,7 +7,7 @@ end. Offsets only ever increase; those without a record are gaps, which compacti
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +24,10 @@ _BATCH_BYTES = 16 * 1024 * 1024
 _FIRST_BATCH = 2_000
 """Records of the first batch, before the size of a record is known."""
 
-_SAMPLES = 32
-"""Timestamps kept of each range."""
+_SAMPLES = 256
+"""Timestamps kept of the ranges of one task, about: one of each at least."""
+
+_END = KafkaError._PARTITION_EOF  # noqa: SLF001 (the library's name for its own code)
 
 _POLL = 0.1
 """Seconds one call waits for records; the end of a range is looked at in between."""
@@ -58,21 +60,34 @@ class _Progress:
 
     range: Range
     staged: StagedRange
-    done: bool = False
 
 
 class RangeReader:
     """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
 
-    def __init__(self, consumer: Consumer, ranges: Sequence[Range], patience: float = for_a_record({})) -> None:
-        """Read `ranges`; `patience` is for how many seconds the broker may give none of their records."""
+    def __init__(
+        self,
+        consumer: Consumer,
+        ranges: Sequence[Range],
+        patience: float = for_a_record({}),
+        most_bytes: int = 512 * 1024 * 1024,
+    ) -> None:
+        """Read `ranges`, or of them what has about `most_bytes`.
+
+        For `patience` seconds the broker may give none of their records.
+        """
         self._consumer = consumer
         self._patience = patience
+        self._left_bytes = most_bytes
         self._topic = ranges[0].partition.topic
         self._progress = {
             each.partition.partition: _Progress(each, StagedRange(each.partition, each.start, each.start))
             for each in ranges
         }
+        self._open = dict(self._progress)
+        """Those that are not read to their ends."""
+
+        self._samples = max(1, _SAMPLES // len(ranges))
 
     @property
     def ranges(self) -> tuple[StagedRange, ...]:
@@ -96,7 +111,7 @@ class RangeReader:
 
     def _until_done(self) -> Iterator[pa.RecordBatch]:
         wanted, last_progress = _FIRST_BATCH, time.monotonic()
-        while any(not each.done for each in self._progress.values()):
+        while self._open and self._left_bytes > 0:
             # Asked for more than there is, the call would wait for it.
             messages = self._consumer.consume(min(wanted, self._left()), _POLL)
             if messages:
@@ -110,27 +125,31 @@ class RangeReader:
                 batch = _to_arrow(records)
                 average = max(1, batch.nbytes // len(records))
                 wanted = min(_BATCH_RECORDS, max(1, _BATCH_BYTES // average))
+                self._left_bytes -= batch.nbytes
                 yield batch
 
     def _left(self) -> int:
         """How many offsets of the ranges are not read yet."""
-        return sum(each.range.end - each.staged.covered for each in self._progress.values() if not each.done)
+        return sum(each.range.end - each.staged.covered for each in self._open.values())
 
     def _accept(self, messages: Sequence[Message]) -> list[Message]:
         """The records that belong to the ranges; notes ends and raises for what cannot be read."""
         accepted = []
-        progress = self._progress
+        finished: set[int] = set()
         for message in messages:
-            each = progress.get(message.partition())
-            error = message.error()
+            number, error = message.partition(), message.error()
             if error is not None:
-                self._event(each, message, error)
-            elif each is not None and not each.done:
-                if message.offset() < each.range.end:
-                    accepted.append(message)
-                if message.offset() + 1 >= each.range.end:
-                    self._finish(each)
+                self._event(number, error)
+            each = self._open.get(number)
+            if each is None or (error is not None and error.code() != _END):
+                continue
+            if error is None and message.offset() < each.range.end:
+                accepted.append(message)
+            # The offset of an end is the next record's.
+            if message.offset() + (error is None) >= each.range.end:
+                finished.add(number)
         self._count(accepted)
+        self._finish(finished)
         return accepted
 
     def _count(self, records: Sequence[Message]) -> None:
@@ -143,46 +162,45 @@ class RangeReader:
             known = [stamp for stamp in (each.staged.oldest, each.staged.newest) if stamp is not None] + stamps
             each.staged = replace(
                 each.staged,
-                covered=each.range.end if each.done else messages[-1].offset() + 1,
+                covered=messages[-1].offset() + 1,
                 parsed=each.staged.parsed + len(messages),
                 bytes=each.staged.bytes + sum(len(message.value() or b"") for message in messages),
                 leader_epoch=messages[-1].leader_epoch(),
                 oldest=min(known, default=None),
                 newest=max(known, default=None),
-                sample=(*each.staged.sample, *stamps[:: max(1, len(stamps) // _SAMPLES)])[-_SAMPLES:],
+                sample=(*each.staged.sample, *stamps[:: max(1, len(stamps) // self._samples)])[-self._samples :],
             )
 
-    def _event(self, each: _Progress | None, message: Message, error: KafkaError) -> None:
-        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (the library's name for its own code)
-            if each is not None and message.offset() >= each.range.end:
-                self._finish(each)
-        elif is_vanished_offset(error):
-            partition = each.range.partition if each else None
+    def _event(self, number: int, error: KafkaError) -> None:
+        """Raise for an event after which a range cannot be read."""
+        each = self._progress.get(number)
+        partition = each.range.partition if each else None
+        if is_vanished_offset(error):
             raise ReadFailed(StageFailure("data_loss", f"an offset of {partition} is gone: {error.str()}", partition))
-        elif is_missing_topic(error):
+        if is_missing_topic(error):
             # Deleted since the plan was made; the next one finds out whether it is gone.
-            raise ReadFailed(StageFailure("broker_unavailable", error.str(), each.range.partition if each else None))
-        elif not passes(error):
-            raise ReadFailed(StageFailure("broker_refused", error.str(), each.range.partition if each else None))
+            raise ReadFailed(StageFailure("broker_unavailable", error.str(), partition))
+        if error.code() != _END and not passes(error):
+            raise ReadFailed(StageFailure("broker_refused", error.str(), partition))
 
     def _positions_reached(self) -> bool:
         """Finish the ranges whose end the consumer has passed without a record to show for it."""
-        open_ranges = {number: each for number, each in self._progress.items() if not each.done}
-        positions = self._consumer.position([TopicPartition(self._topic, number) for number in open_ranges])
-        reached = [position for position in positions if position.offset >= open_ranges[position.partition].range.end]
-        for position in reached:
-            self._finish(open_ranges[position.partition])
+        positions = self._consumer.position([TopicPartition(self._topic, number) for number in self._open])
+        reached = {each.partition for each in positions if each.offset >= self._open[each.partition].range.end}
+        self._finish(reached)
         return bool(reached)
 
-    def _finish(self, each: _Progress) -> None:
-        each.done = True
-        each.staged = replace(each.staged, covered=each.range.end)
-        if any(not other.done for other in self._progress.values()):
+    def _finish(self, numbers: Collection[int]) -> None:
+        """Note that the ranges of these partitions are read to their ends."""
+        for number in numbers:
+            each = self._open.pop(number)
+            each.staged = replace(each.staged, covered=each.range.end)
+        if self._open and numbers:
             # What lies past the end is the next cycle's: it must not fill the queue of the ranges still open.
-            self._consumer.pause([TopicPartition(self._topic, each.range.partition.partition)])
+            self._consumer.pause([TopicPartition(self._topic, number) for number in numbers])
 
     def _silence(self) -> ReadFailed:
-        waiting = next(each for each in self._progress.values() if not each.done)
+        waiting = next(iter(self._open.values()))
         message = (
             f"{waiting.range.partition} gave no record for {self._patience:.0f} s at offset {waiting.staged.covered}, "
             f"before the planned end {waiting.range.end}"

@@ -41,8 +41,9 @@ class _Flying:
 class MemoryCatalog:
     """A catalog that many connectors share; see `frazil.tables.base.Targets`."""
 
-    def __init__(self, clock: Callable[[], float] = time) -> None:
-        """Make an empty one; `clock` gives seconds since the epoch."""
+    def __init__(self, clock: Callable[[], float] = time, at_once: int = 1) -> None:
+        """Make an empty one that takes changes to `at_once` tables at a time; `clock` gives seconds since the epoch."""
+        self.at_once = at_once
         self.clock = clock
         self.files = Files()
         self.tables: dict[TableName, MemoryTable] = {}
@@ -59,12 +60,10 @@ class MemoryCatalog:
         """The namespace of that name, as written."""
         return tuple(name.split("."))
 
-    def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
-        """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
-        self.on_request("resolve")
-        existing = sorted(each.name for each in self.tables if each.namespace == namespace)
-        found = [each for each in existing if each.lower() == name.lower()]
-        return TableName(namespace, name if quoted else next(iter(found), name.upper()))
+    def list_tables(self, namespace: tuple[str, ...]) -> list[TableName]:
+        """All tables of a namespace."""
+        self.on_request("list_tables")
+        return sorted(each for each in self.tables if each.namespace == namespace)
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> MemoryTarget:
         """The table of that name, created with the properties `create` if it is missing."""

@@ -11,12 +11,10 @@ import orjson
 
 from frazil.errors import BrokerUnavailable, DataLoss, InvalidRecord
 from frazil.model import (
-    NOTHING_SEEN,
     Range,
     Reject,
     RejectKind,
     RejectSummary,
-    Seen,
     SourcePartition,
     Staged,
     StagedFile,
@@ -25,6 +23,7 @@ from frazil.model import (
     Task,
 )
 from frazil.pipes.naming import folded
+from frazil.records.new_keys import NewKeys
 from frazil.staging.drift import seen_in
 from frazil.testing.memory.source import MemoryCluster, MemoryRecord
 from frazil.testing.memory.table import Files, MemoryFile, MemoryRow
@@ -161,16 +160,15 @@ def _reject(partition: SourcePartition, offset: int) -> Reject:
     return Reject(partition, offset, None, None, b"", (), "project", InvalidRecord.code, _REASON)
 
 
-def _drift(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> dict[str, Seen]:
+def _drift(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> NewKeys:
     known = {folded(column.name) for column in task.shape.columns}
-    found: dict[str, Seen] = {}
+    found = NewKeys(task.room)
     for records in read.values():
         for record in records.values():
             if record.value is None or isinstance(record.value, bytes):
                 continue
             seen = seen_in(orjson.dumps(record.value).decode(), lambda key: folded(key) in known, deep=True)
-            for key, each in seen.items():
-                found[key] = found.get(key, NOTHING_SEEN).merged_with(each)
+            found.note_all(seen)
     return found
 
 
