@@ -155,6 +155,9 @@ class Meter:
         self.peak = 0
         """Most bytes resident in all processes at once, shared pages counted in each."""
 
+        self._highest: dict[int, tuple[str, int]] = {}
+        """What each process is, and the most bytes it ever had resident."""
+
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -162,6 +165,14 @@ class Meter:
     def processes(self) -> list[psutil.Process]:
         """All processes seen so far."""
         return list(self._known.values())
+
+    @property
+    def peaks(self) -> dict[str, list[int]]:
+        """The most bytes each process ever had resident, by what it is: `driver`, `jvm` or `worker`."""
+        found: dict[str, list[int]] = {}
+        for role, peak in self._highest.values():
+            found.setdefault(role, []).append(peak)
+        return {role: sorted(peaks, reverse=True) for role, peaks in found.items()}
 
     def start(self) -> None:
         """Begin to sample."""
@@ -188,10 +199,21 @@ class Meter:
                 with contextlib.suppress(psutil.NoSuchProcess), process.oneshot():
                     used += sum(process.cpu_times()[:4])  # its own and its ended children's, user and system
                     resident += process.memory_info().rss
+                    self._look_at_peak(process)
             if used >= self._used[-1]:  # less: the subject is ending, and takes its account with it
                 self._times.append(now)
                 self._used.append(used)
             self.peak = max(self.peak, resident)
+
+    def _look_at_peak(self, process: psutil.Process) -> None:
+        highest = next((line for line in _lines(f"/proc/{process.pid}/status") if line.startswith("VmHWM")), None)
+        if highest is None:
+            return
+        if process.pid == self._root.pid:
+            role = "driver"
+        else:
+            role = "worker" if "pyspark.daemon" in process.cmdline() else "jvm"
+        self._highest[process.pid] = (role, int(highest.split()[1]) * 1024)
 
     def _at(self, moment: float) -> float:
         after = bisect.bisect_left(self._times, moment)

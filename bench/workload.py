@@ -50,8 +50,8 @@ def load(bootstrap_servers: str, topic: str, partitions: int, records: int) -> i
     return size
 
 
-def order_producer(bootstrap_servers: str) -> Producer:
-    """A producer whose batches are large and compressed."""
+def order_producer(bootstrap_servers: str, largest: int = 1_000_000) -> Producer:
+    """A producer whose batches are large and compressed; its records have at most `largest` bytes."""
     return Producer(
         {
             "bootstrap.servers": bootstrap_servers,
@@ -59,6 +59,7 @@ def order_producer(bootstrap_servers: str) -> Producer:
             "enable.idempotence": True,
             "linger.ms": 50,
             "batch.size": 1_000_000,
+            "message.max.bytes": largest,
             "queue.buffering.max.messages": 500_000,
             "log_level": 2,  # a broker that just started asks it to retry, which is not worth a line
         }

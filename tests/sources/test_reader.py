@@ -197,7 +197,7 @@ def test_several_partitions_end_where_each_was_planned_to(
         number = each.partition.partition
         assert values(records, number) == [b"%d" % offset for offset in range(each.start, each.end)]
         assert (covered[number].covered, covered[number].parsed) == (each.end, each.length)
-        assert len(covered[number].sample) <= 32
+    assert sum(len(found.sample) for found in covered.values()) <= 256
 
 
 def test_a_reused_consumer_reads_its_next_ranges_although_it_paused_at_the_end_of_the_last(
@@ -250,3 +250,27 @@ def test_what_correctness_needs_wins_over_the_users_settings() -> None:
 
     assert (settings["auto.offset.reset"], settings["enable.auto.commit"]) == ("error", False)
     assert (settings["enable.partition.eof"], settings["fetch.wait.max.ms"]) == (True, 500)
+
+
+def test_batches_are_bounded_by_bytes_whatever_was_asked_for(
+    broker: KafkaBroker, topic: str, make_consumer: MakeConsumer
+) -> None:
+    produce(broker.bootstrap_servers, topic, [bytes(900_000)] * 60)
+
+    batches = list(RangeReader(make_consumer(), [span(topic, 0, 60)]).batches())
+
+    assert sum(batch.num_rows for batch in batches) == 60
+    assert max(batch.nbytes for batch in batches) < 18 * 1024 * 1024
+
+
+def test_what_is_beyond_the_budget_is_left_to_the_next_cycle(
+    broker: KafkaBroker, topic: str, make_consumer: MakeConsumer
+) -> None:
+    produce(broker.bootstrap_servers, topic, [bytes(90_000)] * 600)
+    reader = RangeReader(make_consumer(), [span(topic, 0, 600)], most_bytes=10_000_000)
+
+    read_ = pa.Table.from_batches(reader.batches())
+
+    (found,) = reader.ranges
+    assert 110 < found.covered < 600
+    assert read_.column("offset").to_pylist() == list(range(found.covered))

@@ -216,23 +216,27 @@ def _look_at_variant(value: Raw) -> bool:
     """Whether DuckDB makes a VARIANT of a raw value without loss: no number too long for it, no key twice.
 
     No object of a text has a key twice if all of them together have as many members as the text has keys. It has at
-    most as many keys as colons behind quotes, unless blanks are between the two.
+    most as many keys as colons behind quotes, with or without blanks between the two.
     """
     raw = bytes(value)
     if raw[0] == _QUOTE:
         return b"\\u" not in raw
     if raw[0] not in b"{[":
         return raw in (b"null", b"true", b"false") or survives_in_variant(raw.decode())
-    # One by one: a generator or a regular expression takes longer than all four.
-    if b'" ' in raw or b'"\n' in raw or b'"\r' in raw or b'"\t' in raw:
-        return False
     try:
-        return _members(_VARIANT.decode(raw)) == raw.count(b'":')
+        members = _members(_VARIANT.decode(raw))
     except (*REFUSED, OverflowError):
         return False
+    # One by one: a generator or a regular expression takes longer than all four.
+    blank = b'" ' in raw or b'"\n' in raw or b'"\r' in raw or b'"\t' in raw
+    if not blank and members == raw.count(b'":'):
+        return True
+    # Texts may begin with blanks, and hold escaped quotes before colons.
+    return members == len(_KEYS(raw.replace(rb"\\", b"").replace(rb"\"", b"")))
 
 
 _QUOTE: Final = ord('"')
+_KEYS: Final = re.compile(rb'"[ \t\n\r]*:').findall
 
 
 def _members(container: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
@@ -12,6 +13,9 @@ from frazil.pipes.types import file_name
 
 _TRUNCATED: Final = 16
 """Code points of a text bound, as Iceberg's default metrics mode `truncate(16)`."""
+
+_MEASURED: Final = 100
+"""Columns that have metrics, as many as Iceberg's own writers give them to unless a table says otherwise."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -23,7 +27,7 @@ def iceberg_metrics(columns: Sequence[Column], statistics: Statistics) -> dict[s
     """The metrics as the fields of Iceberg's content-file JSON; bounds are hex.
 
     Bounds are given for scalar columns and fields of structs, not within lists and maps, and never for what DuckDB
-    keeps inside a VARIANT.
+    keeps inside a VARIANT. Of a table with very many columns only the first have metrics.
     """
     sizes: dict[int, int] = {}
     values: dict[int, int] = {}
@@ -31,7 +35,7 @@ def iceberg_metrics(columns: Sequence[Column], statistics: Statistics) -> dict[s
     nans: dict[int, int] = {}
     lower: dict[int, str] = {}
     upper: dict[int, str] = {}
-    for number, kind, path, in_list in _leaves(columns):
+    for number, kind, path, in_list in islice(_leaves(columns), _MEASURED):
         found = statistics.get(path)
         if found is None:
             continue

@@ -32,6 +32,7 @@ from frazil.staging.write import Written, copy
 
 _CHUNK: Final = "chunk"
 _ROW: Final = "row"
+_BATCH_BYTES: Final = 4 * 1024 * 1024
 _MINUS_ZERO: Final = r"-0\s*[,}\]]"
 
 
@@ -48,6 +49,10 @@ class Projected:
 
     drift: Drift = field(default_factory=dict)
     """Keys that may become columns."""
+
+
+class ChunkTooLarge(Exception):
+    """A chunk takes more memory than a worker has for it."""
 
 
 class Projector:
@@ -84,6 +89,9 @@ class Projector:
             table: converted records, as `frazil.records.convert` makes them.
             records: the same rows as they were read.
             path: where the Parquet file goes.
+
+        Raises:
+            ChunkTooLarge: there is not enough memory for it; nothing was written.
         """
         result = Projected()
         if self._evolves:
@@ -96,6 +104,10 @@ class Projector:
             self._send_to_judge(rows, refused, result, screened=False)
             if rows.count:
                 result.written = self._write(rows, path, result)
+        except duckdb.OutOfMemoryException as error:
+            path.unlink(missing_ok=True)
+            self._judge.dropped.clear()
+            raise ChunkTooLarge from error
         finally:
             # The connection would keep the whole chunk until the next one takes its name.
             self._connection.unregister(_CHUNK)
@@ -154,7 +166,7 @@ class Projector:
     def _copy(self, rows: _Rows, path: Path, result: Projected, *, strict: bool) -> Written | None:
         """Write the file; times in forms the statement does not read are the judge's, and the statement runs again."""
         reading = self._screen.reading
-        self._connection.register(_CHUNK, rows.table)
+        self._connection.register(_CHUNK, rows.in_small_batches())
         select = self._pipe.select(_CHUNK, reading, self._judge.defaults, strict=strict)
         try:
             return copy(self._connection, select, self._pipe.columns, path)
@@ -167,7 +179,7 @@ class Projector:
         self._send_to_judge(rows, (row for (row,) in misformed), result)
         if not rows.count:
             return None
-        self._connection.register(_CHUNK, rows.table)
+        self._connection.register(_CHUNK, rows.in_small_batches())
         return copy(
             self._connection,
             self._pipe.select(_CHUNK, reading, self._judge.defaults, strict=strict),
@@ -193,11 +205,11 @@ class Projector:
         """The rows with a key twice in an object whose keys are columns or fields."""
         spellings = self._screen.reading.spellings
         read = [(column, key) for column in self._pipe.payload() for key in spellings.get(column.name, ())]
-        self._connection.register(_CHUNK, rows.table)
+        self._connection.register(_CHUNK, rows.in_small_batches())
         return rows_with_duplicates(self._connection, _CHUNK, _ROW, read) - rows.judged
 
     def _where(self, rows: _Rows, condition: str) -> set[int]:
-        self._connection.register(_CHUNK, rows.table)
+        self._connection.register(_CHUNK, rows.in_small_batches())
         found = self._connection.execute(f"SELECT {_ROW} FROM {_CHUNK} WHERE {condition}").fetchall()
         return {row for (row,) in found} - rows.judged
 
@@ -214,6 +226,11 @@ class _Rows:
     @property
     def count(self) -> int:
         return int(self.table.num_rows)
+
+    def in_small_batches(self) -> pa.Table:
+        """The rows in batches that DuckDB parses one by one: of a JSON text it makes many times as much."""
+        most = max(1, _BATCH_BYTES * self.count // max(1, self.table.nbytes))
+        return pa.Table.from_batches(self.table.to_batches(max_chunksize=most), self.table.schema)
 
     def texts(self) -> Iterable[str | None]:
         """The values of all rows, in order."""

@@ -209,7 +209,9 @@ class Screen:
 _SHALLOW: Final = 2 * DEEPEST
 """Bytes of a record that has no room for more levels than `DEEPEST`."""
 
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+', re.DOTALL)
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_OTHERS: Final = bytes(set(range(256)) - set(b'[]{}"'))
+_STRINGS: Final = re.compile(rb'"[^"]*"')
 
 
 def _is_too_deep(value: bytes | str) -> bool:
@@ -217,9 +219,9 @@ def _is_too_deep(value: bytes | str) -> bool:
     data = value.encode() if isinstance(value, str) else value
     if data.count(b"[") + data.count(b"{") <= DEEPEST:
         return False
-    depth = deepest = 0
-    for bracket in _STRINGS.sub(b"", data):
-        depth += 1 if bracket in b"[{" else -1
-        deepest = max(deepest, depth)
-    # The record itself is level 0.
-    return deepest - 1 > DEEPEST
+    # Only what is done to the whole text at once is quick enough for one of many megabytes.
+    left = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(_BRACKETS, _OTHERS).replace(b'""', b"")
+    left = _STRINGS.sub(b"", left)
+    for _ in range(DEEPEST + 1):  # the record itself is level 0
+        left = left.replace(b"[]", b"")  # the innermost level
+    return bool(left)

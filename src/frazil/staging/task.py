@@ -24,17 +24,20 @@ from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
 from frazil.records.dropped import Dropped
 from frazil.records.new_keys import NewKeys
+from frazil.records.rejects import Unfit, rejects_of
 from frazil.sources.kafka.patience import for_a_record
 from frazil.sources.kafka.reader import RangeReader, ReadFailed
 from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
-from frazil.staging.project import Projector
+from frazil.staging.project import ChunkTooLarge, Projector
 from frazil.staging.rejects import RejectFile
 from frazil.staging.storage import Storage, StorageRefused
 from frazil.staging.write import Written
 
 _CHUNK_RECORDS = 200_000
 """Records of one chunk at most: what is kept beside small records, and told of bad ones, is more than their bytes."""
+
+_TOO_LARGE = "the record takes more memory than a worker has for one: it holds too many values"
 
 _log = structlog.get_logger(__name__)
 
@@ -210,8 +213,12 @@ class _Stage:
 
     def _project(self, table: pa.Table, records: pa.Table) -> None:
         path = self._scratch / f"{uuid.uuid4()}.parquet"
-        with self._timed("project"):
-            projected = self._projector.project(table, records, path)
+        try:
+            with self._timed("project"):
+                projected = self._projector.project(table, records, path)
+        except ChunkTooLarge:
+            self._project_in_pieces(table, records)
+            return
         self._rejects.add(projected.rejects)
         for key, count in projected.unknown.items():
             self._dropped.note(key, count)
@@ -223,6 +230,15 @@ class _Stage:
             return
         with self._timed("move"):
             self._keep(projected.written)
+
+    def _project_in_pieces(self, table: pa.Table, records: pa.Table) -> None:
+        """Project a chunk that was too large as two; a single record that is too large can become no row."""
+        half = table.num_rows // 2
+        if not half:
+            self._rejects.add(rejects_of(records, self._topic, "project", {0: Unfit(_TOO_LARGE)}))
+            return
+        self._project(table.slice(0, half), records.slice(0, half))
+        self._project(table.slice(half), records.slice(half))
 
     def _keep(self, written: Written) -> None:
         location = self._named(self._task.data_path, len(self._files))

@@ -17,7 +17,10 @@ from frazil.sources.kafka.reader import consumer_config
 from frazil.sql import literal
 from frazil.staging.scratch import private_directory
 
-_MEMORY: Final = "1GB"
+_MEMORY: Final = "720MB"
+"""What DuckDB may take, which leaves the rest of 1 GB to Python, Arrow and librdkafka.
+
+Chunks of usual records take a third of it; those that take more are written in pieces."""
 _SPILLED: Final = "4GB"
 """What a statement that needs more memory may write to the scratch directory."""
 

@@ -21,7 +21,7 @@ from frazil.sources.kafka.patience import for_a_record
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
-_FIRST_BATCH = 2_000
+_FIRST_BATCH = 200
 """Records of the first batch, before the size of a record is known."""
 
 _SAMPLES = 256
@@ -120,8 +120,7 @@ class RangeReader:
                 continue
             elif time.monotonic() - last_progress > self._patience:
                 raise self._silence()
-            records = self._accept(messages)
-            if records:
+            for records in _pieces(self._accept(messages)):
                 batch = _to_arrow(records)
                 average = max(1, batch.nbytes // len(records))
                 wanted = min(_BATCH_RECORDS, max(1, _BATCH_BYTES // average))
@@ -225,6 +224,18 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
         "auto.offset.reset": "error",
     }
     return {**tuned, **client, **fixed}
+
+
+def _pieces(records: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """The records in pieces of about `_BATCH_BYTES`: how many were asked for says nothing of how large they are."""
+    begin = size = 0
+    for number, message in enumerate(records):
+        size += len(message)
+        if size >= _BATCH_BYTES:
+            yield records[begin : number + 1]
+            begin, size = number + 1, 0
+    if begin < len(records):
+        yield records[begin:]
 
 
 def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:

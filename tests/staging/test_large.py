@@ -1,0 +1,124 @@
+"""Chunks and records that take a lot of memory, and tasks whose records would make for a lot to report."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from confluent_kafka import Producer
+
+from frazil.dev.kafka import KafkaBroker
+from frazil.model import Column, Range, Shape, SourcePartition, TableName, Task
+from frazil.staging import worker
+from frazil.staging.task import stage
+
+from .chunks import columns
+
+MB = 1024 * 1024
+MakeTask = Callable[..., Task]
+
+
+@pytest.fixture
+def make_task(broker: KafkaBroker, make_topic: Callable[..., str], tmp_path: Path) -> MakeTask:
+    """Stage records of any size: `make_task(values, columns, evolves=False)`."""
+
+    def make(values: list[bytes], shape: tuple[Column, ...], *, evolves: bool = False) -> Task:
+        topic = make_topic(max_message_bytes=str(32 * MB))
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "message.max.bytes": 32 * MB})
+        for value in values:
+            producer.produce(topic, value)
+        assert producer.flush(60) == 0
+        return Task(
+            connector="SHOP",
+            ranges=(Range(SourcePartition(topic, 0), 0, len(values)),),
+            shape=Shape(TableName(("public",), "T"), "u", 0, 0, 0, shape, has_rows=not evolves, evolves=evolves),
+            data_path=f"file:{tmp_path}/data/{{}}.parquet",
+            rejects_path=f"file:{tmp_path}/rejects/{{}}.parquet",
+            reader={"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"},
+            tolerance="all",
+        )
+
+    return make
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A worker whose DuckDB has 100 MB."""
+    monkeypatch.setattr(worker, "_MEMORY", "100MB")
+    monkeypatch.setattr(worker, "_SPILLED", "0MB")
+    monkeypatch.setattr(worker, "_connection", None)
+    yield
+    if worker._connection is not None:
+        worker._connection.close()
+
+
+def numbers(size: int) -> bytes:
+    """A record with an array of so many bytes; of each number, DuckDB makes many times as much."""
+    return b'{"v": [' + b",".join([b"7"] * (size // 2)) + b"]}"
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_chunk_that_takes_too_much_memory_is_written_in_pieces(make_task: MakeTask) -> None:
+    staged = stage(make_task([numbers(MB)] * 6, columns(v="variant")))
+
+    assert staged.failure is None
+    assert staged.rejects is None
+    assert sum(pq.read_metadata(file.path.removeprefix("file:")).num_rows for file in staged.files) == 6
+    assert len(staged.files) > 1
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_record_that_takes_too_much_memory_is_a_reject_and_those_around_it_land(make_task: MakeTask) -> None:
+    staged = stage(make_task([numbers(100), numbers(4 * MB), numbers(100)], columns(v="variant")))
+
+    assert staged.failure is None
+    assert sum(file.rows for file in staged.files) == 2
+    assert staged.rejects is not None
+    assert (staged.rejects.count, staged.rejects.first.offset) == (1, 1)
+    assert "takes more memory than a worker has" in staged.rejects.first.reason
+
+
+def test_a_task_that_reads_more_than_was_planned_stops_and_says_how_far_it_came(make_task: MakeTask) -> None:
+    task = make_task([b'{"v": "%b"}' % (b"x" * MB)] * 40, columns(v="string"))
+
+    staged = stage(replace(task, most_bytes=4 * MB))
+
+    (covered,) = staged.ranges
+    assert 4 <= covered.covered < 40
+    assert covered.inserted == covered.parsed == covered.covered == sum(file.rows for file in staged.files)
+
+
+def test_many_different_keys_make_a_result_no_larger(make_task: MakeTask) -> None:
+    values = [json.dumps({str(uuid.uuid4()): 1 for _ in range(30)}).encode() for _ in range(3000)]
+
+    landed = stage(make_task(values, columns(v="string")))
+    drifted = stage(make_task(values, (), evolves=True))
+
+    assert sum(landed.dropped.values()) == 90_000
+    assert len(landed.dropped) == 1001
+    assert len(drifted.drift) == 1000
+    assert len(pickle.dumps(landed)) < 64 * 1024
+    assert len(pickle.dumps(drifted)) < 128 * 1024
+
+
+def test_many_columns_files_and_rejects_make_a_result_no_larger(make_task: MakeTask) -> None:
+    names = [f"column_{number}" for number in range(990)]
+    values = [json.dumps(dict.fromkeys(names, f"{row}" * 20)).encode() for row in range(60)]
+    task = make_task(
+        [*values, *(b"no JSON %d" % row for row in range(5000))], columns(**dict.fromkeys(names, "string"))
+    )
+
+    staged = stage(replace(task, chunk_bytes=MB // 2))
+
+    assert sum(file.rows for file in staged.files) == 60
+    assert staged.rejects is not None
+    assert staged.rejects.count == 5000
+    one = len(pickle.dumps(staged.files)) / len(staged.files)
+    assert one < 16 * 1024
+    assert len(pickle.dumps(replace(staged, files=(), shape=replace(staged.shape, columns=())))) < 16 * 1024
