@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from frazil.connector.channels import channels_of
-from frazil.model import ChannelStatus, SourcePartition
+from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
 from frazil.tables.tokens import Channel, Tokens
 
@@ -29,9 +29,8 @@ def orders(partition: int) -> SourcePartition:
 def statuses(
     tokens: Tokens, latest: Mapping[SourcePartition, int], source: Clocked | None = None
 ) -> list[ChannelStatus]:
-    return channels_of(
-        "SHOP", "public.ORDERS", "ORDERS", tokens, latest, "RUNNING", cast("Source", source) if source else None
-    )
+    tables = [(TableName(("public",), "ORDERS"), tokens)]
+    return channels_of("SHOP", tables, latest, "RUNNING", cast("Source", source) if source else None)
 
 
 def held(*channels: Channel, **known: Any) -> Tokens:
@@ -81,3 +80,20 @@ def test_the_last_error_is_shown_at_its_own_channel() -> None:
     first, second = statuses(held(Channel("9"), Channel("9"), last_error=error), {})
 
     assert (first.last_error, second.last_error) == (None, "[5030] offset 5, column n: does not fit")
+
+
+def test_the_times_of_records_that_wait_for_several_tables_are_asked_for_at_once() -> None:
+    source = Clocked({0: int(time.time() * 1000) - 90_000, 1: int(time.time() * 1000) - 30_000})
+    one, two = held(Channel("9")), held(Channel("4"), Channel("4"))
+    tables = [(TableName(("public",), "A"), one), (TableName(("public",), "B"), two)]
+
+    behind, first, second = channels_of(
+        "SHOP", tables, {orders(0): 15, orders(1): 8}, "RUNNING", cast("Source", source)
+    )
+
+    # Of two tables that wait for records of one partition, only the first are looked for.
+    assert source.asked == {orders(0): 5, orders(1): 5}
+    assert (behind.table, behind.lag_records, behind.lag_seconds) == ("public.A", 5, None)
+    assert first.lag_seconds is not None
+    assert second.lag_seconds is not None
+    assert first.lag_seconds >= 90 > second.lag_seconds >= 30

@@ -34,7 +34,11 @@ def show_channels(home: Path, worker: Path | None, format: Literal["table", "jso
     with open_catalog(home, worker, console) as (_, catalog), console.status("Reading the tables …"):
         registered = Registry(home).connectors()
         held = list(holdings(catalog))
-        found = [each for holding in held for each in _channels_of(holding, registered.get(holding.connector))]
+        found = [
+            each
+            for connector, mine in _by_connector(held).items()
+            for each in _channels_of(connector, mine, registered.get(connector))
+        ]
     if format == "json":
         document = orjson.dumps([asdict(each) for each in found], option=orjson.OPT_INDENT_2).decode()
         sys.stdout.write(visible_json(document) + "\n")
@@ -46,29 +50,36 @@ def show_channels(home: Path, worker: Path | None, format: Literal["table", "jso
     return 0
 
 
-def _channels_of(holding: Holding, known: Registered | None) -> list[ChannelStatus]:
-    connector, tokens, name = holding.connector, holding.tokens, holding.table.name
-    partitions = [
-        SourcePartition(topic, number)
-        for topic, found in tokens.topics.items()
-        for number in range(len(found.channels))
-    ]
+def _channels_of(connector: str, held: Sequence[Holding], known: Registered | None) -> list[ChannelStatus]:
+    """The channels of one connector; its brokers are asked once for all of them."""
+    tables = [(each.table.name, each.tokens) for each in held]
+    topics = {
+        topic: max(len(tokens.topics[topic].channels) for _, tokens in tables if topic in tokens.topics)
+        for topic in sorted(set[str]().union(*(tokens.topics for _, tokens in tables)))
+    }
+    partitions = [SourcePartition(topic, number) for topic, count in topics.items() for number in range(count)]
     state = known.current_state() if known else "STOPPED"
-    full, alone = str(name), name.name
     if known is None:
-        return channels_of(connector, full, alone, tokens, {}, state, None)
+        return channels_of(connector, tables, {}, state, None)
     try:
-        source = source_of(known.client(), tuple(tokens.topics), known.isolation_level)
+        source = source_of(known.client(), tuple(topics), known.isolation_level)
     except FrazilError as error:
         _log.warning("the broker cannot be asked", connector=known.name, cause=error.message)
-        return channels_of(connector, full, alone, tokens, {}, state, None)
+        return channels_of(connector, tables, {}, state, None)
     try:
-        return channels_of(connector, full, alone, tokens, source.latest(partitions), state, source)
+        return channels_of(connector, tables, source.latest(partitions), state, source)
     except FrazilError as error:
         _log.warning("the broker did not answer", connector=known.name, cause=error.message)
-        return channels_of(connector, full, alone, tokens, {}, state, None)
+        return channels_of(connector, tables, {}, state, None)
     finally:
         source.close()
+
+
+def _by_connector(held: Sequence[Holding]) -> dict[str, list[Holding]]:
+    found: dict[str, list[Holding]] = {}
+    for each in held:
+        found.setdefault(each.connector, []).append(each)
+    return found
 
 
 def _tell_of_sharing(held: Sequence[Holding]) -> None:

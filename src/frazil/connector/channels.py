@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from frazil.cycle import Ingestion
-from frazil.model import ChannelStatus, SourcePartition
+from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
 from frazil.tables.tokens import Channel, Tokens
@@ -16,49 +16,39 @@ from frazil.tables.tokens import Channel, Tokens
 
 def all_channels(connector: str, ingestion: Ingestion, state: str, source: Source | None) -> list[ChannelStatus]:
     """One entry for every channel of a connector that runs; see `channels_of`."""
-    return [
-        status
-        for opened in ingestion.tables.values()
-        for status in channels_of(
-            connector,
-            str(opened.table.name),
-            opened.table.name.name,
-            opened.tokens,
-            ingestion.plan.latest,
-            state,
-            source,
-        )
-    ]
+    tables = [(opened.table.name, opened.tokens) for opened in ingestion.tables.values()]
+    return channels_of(connector, tables, ingestion.plan.latest, state, source)
 
 
 def channels_of(
     connector: str,
-    table: str,
-    table_name: str,
-    tokens: Tokens,
+    tables: Iterable[tuple[TableName, Tokens]],
     latest: Mapping[SourcePartition, int],
     state: str,
     source: Source | None,
 ) -> list[ChannelStatus]:
-    """One entry for every channel of one table.
+    """One entry for every channel of one connector.
 
     Args:
         connector: the connector's key.
-        table: the table with its namespace.
-        table_name: the table alone, which the pipe is named after.
-        tokens: what the table says.
+        tables: its tables, and what they say.
         latest: the ends of the partitions, as far as they are known.
         state: the connector's state.
         source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while
             there are any.
     """
-    channels = {
-        SourcePartition(topic, number): channel
-        for topic, found in tokens.topics.items()
-        for number, channel in enumerate(found.channels)
-    }
-    starts = {each: int(channel.token) + 1 for each, channel in channels.items() if channel.token is not None}
-    waiting = {each: start for each, start in starts.items() if latest.get(each, start) > start}
+    found = [
+        (name, tokens, SourcePartition(topic, number), channel)
+        for name, tokens in tables
+        for topic, of_topic in sorted(tokens.topics.items())
+        for number, channel in enumerate(of_topic.channels)
+    ]
+    # One question for the records of all tables: each takes a fetch, and patience where none comes.
+    waiting: dict[SourcePartition, int] = {}
+    for *_, partition, channel in found:
+        start = _start(channel)
+        if start is not None and latest.get(partition, start) > start:
+            waiting[partition] = min(start, waiting.get(partition, start))
     oldest = source.oldest_timestamps(waiting) if source and waiting else {}
     return [
         ChannelStatus(
@@ -66,12 +56,14 @@ def channels_of(
             channel=f"{connector}_{partition.topic}_{partition.partition}",
             topic=partition.topic,
             partition=partition.partition,
-            table=table,
-            pipe=default_pipe(table_name),
+            table=str(name),
+            pipe=default_pipe(name.name),
             offset_token=channel.token,
             latest_offset=latest[partition] - 1 if partition in latest else None,
-            lag_records=latest[partition] - starts.get(partition, 0) if partition in latest else None,
-            lag_seconds=_lag_seconds(partition, latest, waiting, oldest),
+            lag_records=latest[partition] - (_start(channel) or 0) if partition in latest else None,
+            lag_seconds=_lag_seconds(
+                _start(channel), latest.get(partition), waiting.get(partition), oldest.get(partition)
+            ),
             rows_inserted=channel.inserted,
             rows_parsed=channel.parsed,
             rows_error=channel.errors,
@@ -81,21 +73,22 @@ def channels_of(
             last_commit_time=_time(channel),
             owner_epoch=tokens.epoch,
         )
-        for partition, channel in sorted(channels.items())
+        for name, tokens, partition, channel in found
     ]
 
 
-def _lag_seconds(
-    partition: SourcePartition,
-    latest: Mapping[SourcePartition, int],
-    waiting: Mapping[SourcePartition, int],
-    oldest: Mapping[SourcePartition, int],
-) -> float | None:
-    if partition not in latest:
+def _start(channel: Channel) -> int | None:
+    """The first offset not covered."""
+    return None if channel.token is None else int(channel.token) + 1
+
+
+def _lag_seconds(start: int | None, latest: int | None, asked: int | None, oldest: int | None) -> float | None:
+    """How long the record at `start` has waited; `oldest` is when the one at the offset `asked` was produced."""
+    if latest is None:
         return None
-    if partition not in waiting:
+    if start is None or latest <= start:
         return 0.0
-    return max(0.0, round(time.time() - oldest[partition] / 1000, 3)) if partition in oldest else None
+    return None if oldest is None or asked != start else max(0.0, round(time.time() - oldest / 1000, 3))
 
 
 def _last_error(error: Mapping[str, Any] | None, partition: SourcePartition) -> str | None:

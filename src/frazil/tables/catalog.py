@@ -54,15 +54,14 @@ class Catalog:
 
     def ensure_namespace(self, namespace: tuple[str, ...]) -> None:
         """Create the namespace unless it exists."""
-        java = self._namespace(namespace)
-        if not self._call("look for a namespace", lambda: self._java.namespaceExists(java)):
-            try:
-                self._java.createNamespace(java)
-            except JAVA_ERRORS as error:
-                if java_class(error) != "AlreadyExistsException":
-                    raise CatalogUnavailable(
-                        f"create the namespace {'.'.join(namespace)}", java_message(error)
-                    ) from error
+        if self._has(namespace):
+            return
+        try:
+            self._java.createNamespace(self._namespace(namespace))
+        except JAVA_ERRORS as error:
+            # Somebody else may have made it meanwhile, which not every catalog tells by AlreadyExistsException.
+            if not self._has(namespace):
+                raise CatalogUnavailable(f"create the namespace {'.'.join(namespace)}", java_message(error)) from error
 
     def list_tables(self, namespace: tuple[str, ...]) -> list[TableName]:
         """All tables of a namespace; none if it does not exist."""
@@ -153,6 +152,10 @@ class Catalog:
         for index, level in enumerate(levels):
             array[index] = level
         return java_type(self.jvm, "org.apache.iceberg.catalog.Namespace").of(array)
+
+    def _has(self, namespace: tuple[str, ...]) -> bool:
+        java = self._namespace(namespace)
+        return bool(self._call("look for a namespace", lambda: self._java.namespaceExists(java)))
 
     def _identifier(self, table: TableName) -> Any:
         identifier = java_type(self.jvm, "org.apache.iceberg.catalog.TableIdentifier")
