@@ -1,0 +1,106 @@
+"""Subject: a frazil connector on many partitions or many topics, one record in each of them, twice; then idle."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from common import Answer, Job, tell, told
+from frazil import Connector
+from frazil.cycle import CycleReport
+from frazil.tables.session import DEFAULT_NAMESPACE, open_session
+from frazil.tables.tokens import decode, encode
+from subject_frazil import as_row
+
+_IDLE = 20
+"""Idle cycles that are timed."""
+
+
+def main() -> None:
+    job = told()
+    spark = open_session(Path(job.home), f"local[{job.cores}]", {"spark.driver.memory": "1g", **catalog(job)})
+    connector = Connector.from_properties(properties(job), spark=spark)
+    cycles: list[dict[str, Any]] = []
+    connector.on_cycle(lambda report: note(cycles, report))
+    states: dict[str, float] = {}
+    connector.on_state(lambda state: states.setdefault(str(state), time.time()))
+    produce(job)
+    began = time.time()
+    connector.start()
+    connector.wait_until_caught_up()
+    first = time.time()
+    produce(job)
+    connector.wait_until_caught_up()
+    second = time.time()
+    connector.pause()
+    connector.status()
+    status = timed(connector.status)
+    ingestion = connector._ingestion  # noqa: SLF001 (what is timed here has no name outside)
+    if ingestion is None:
+        raise RuntimeError("the connector is not open")
+    idle = sorted(timed(ingestion.cycle) for _ in range(_IDLE))[_IDLE // 2]
+    (tokens, *_) = (opened.tokens for opened in ingestion.tables.values())
+    text = encode(tokens)
+    cycles.append(
+        {
+            "open": states["RUNNING"] - began,
+            "first": first - began,
+            "second": second - first,
+            "idle": idle,
+            "recall": timed(ingestion.recall),
+            "status": status,
+            "token_bytes": len(text),
+            "encode": timed(lambda: encode(tokens)),
+            "decode": timed(lambda: decode(text)),
+        }
+    )
+    connector.stop()
+    tell(job, Answer(second, cycles=cycles))
+
+
+def note(cycles: list[dict[str, Any]], report: CycleReport) -> None:
+    if report.records:
+        cycles.append({**as_row(report), "tables": len(report.snapshots)})
+
+
+def produce(job: Job) -> None:
+    """One record in each partition."""
+    producer = Producer({"bootstrap.servers": job.bootstrap_servers, "log_level": 2})
+    for topic in job.topic.split(","):
+        for partition in range(job.partitions):
+            producer.produce(topic, b'{"id": 1, "name": "one"}', partition=partition)
+    producer.flush()
+
+
+def timed(do: Any) -> float:
+    """How long it takes, in seconds."""
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
+
+
+def catalog(job: Job) -> dict[str, str]:
+    """Spark's settings of the catalog that the job names; the embedded one needs none."""
+    return {key: value for key, value in job.settings.items() if key.startswith("spark.")}
+
+
+def properties(job: Job) -> dict[str, str]:
+    """The connector's."""
+    return {
+        "name": "bench",
+        "connector.class": "frazil.KafkaConnector",
+        "bootstrap.servers": job.bootstrap_servers,
+        "topics": job.topic,
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "frazil.home": job.home,
+        "frazil.namespace": DEFAULT_NAMESPACE,
+        **job.settings,
+    }
+
+
+if __name__ == "__main__":
+    main()
