@@ -232,7 +232,7 @@ def test_the_settings_are_those_of_the_design(
     scratch = str(area / "scratch")
     expected = {
         "threads": 1,
-        "memory_limit": "953.6 MiB",
+        "memory_limit": "686.6 MiB",
         "temp_directory": scratch,
         "max_temp_directory_size": "3.7 GiB",
         "TimeZone": "UTC",

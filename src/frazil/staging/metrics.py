@@ -23,11 +23,11 @@ Statistics = Mapping[str, Mapping[str, str]]
 """RETURN_STATS' `column_statistics`: by dotted, quoted column path, texts by name."""
 
 
-def iceberg_metrics(columns: Sequence[Column], statistics: Statistics) -> dict[str, Any]:
+def iceberg_metrics(columns: Sequence[Column], statistics: Statistics, most: int = _MEASURED) -> dict[str, Any]:
     """The metrics as the fields of Iceberg's content-file JSON; bounds are hex.
 
     Bounds are given for scalar columns and fields of structs, not within lists and maps, and never for what DuckDB
-    keeps inside a VARIANT. Of a table with very many columns only the first have metrics.
+    keeps inside a VARIANT. Only the first `most` of a table's columns have metrics.
     """
     sizes: dict[int, int] = {}
     values: dict[int, int] = {}
@@ -35,7 +35,7 @@ def iceberg_metrics(columns: Sequence[Column], statistics: Statistics) -> dict[s
     nans: dict[int, int] = {}
     lower: dict[int, str] = {}
     upper: dict[int, str] = {}
-    for number, kind, path, in_list in islice(_leaves(columns), _MEASURED):
+    for number, kind, path, in_list in islice(_leaves(columns), most):
         found = statistics.get(path)
         if found is None:
             continue
