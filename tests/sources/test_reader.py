@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from confluent_kafka import Consumer
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition, StagedRange
+from frazil.sources.kafka.leaders import Leaders
 from frazil.sources.kafka.reader import SCHEMA, RangeReader, ReadFailed, consumer_config
 from frazil.testing.records import gaps, offsets, produce, produce_transaction
 from frazil.testing.topics import COMPACTED, add_partitions, alter_topic, delete_records, wait_until
@@ -274,3 +276,21 @@ def test_what_is_beyond_the_budget_is_left_to_the_next_cycle(
     (found,) = reader.ranges
     assert 110 < found.covered < 600
     assert read_.column("offset").to_pylist() == list(range(found.covered))
+
+
+def test_topics_are_read_without_waiting_for_their_leaders(
+    broker: KafkaBroker, make_topic: MakeTopic, make_consumer: MakeConsumer
+) -> None:
+    topics = [make_topic() for _ in range(5)]
+    for topic in topics:
+        produce(broker.bootstrap_servers, topic, [b"1"])
+    consumer = make_consumer()
+    leaders = Leaders(consumer)
+    began = time.monotonic()
+
+    for topic in topics:
+        leaders.find([topic])
+        read(consumer, span(topic, 0, 1))
+
+    # By itself the consumer looks for the leaders of each of them a second later.
+    assert time.monotonic() - began < 3

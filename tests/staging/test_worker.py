@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from frazil.dev.kafka import KafkaBroker
 from frazil.staging import worker
 
 
@@ -110,14 +111,14 @@ def test_pysparks_own_archives_stay_where_they_are_all_there_is_of_it(
     assert len(sys.path) == 2
 
 
-def test_a_failed_consumer_is_replaced_and_a_well_one_kept() -> None:
-    client = {"bootstrap.servers": "127.0.0.1:1", "group.id": "x"}
-    first = worker.consumer(client)
+def test_a_failed_consumer_is_replaced_and_a_well_one_kept(broker: KafkaBroker, topic: str) -> None:
+    client = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "x"}
+    first = worker.consumer(client, topic)
 
-    assert worker.consumer(dict(reversed(client.items()))) is first
-    assert worker.consumer({**client, "group.id": "y"}) is not first
+    assert worker.consumer(dict(reversed(client.items())), topic) is first
+    assert worker.consumer({**client, "group.id": "y"}, topic) is not first
     worker.evict(client)
-    second = worker.consumer(client)
+    second = worker.consumer(client, topic)
     assert second is not first
 
     worker.evict(client)

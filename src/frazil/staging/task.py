@@ -155,7 +155,7 @@ class _Stage:
 
     def _run(self) -> Staged:
         client, wanted = self._task.reader, [each for each in self._task.ranges if each.length]
-        reader = RangeReader(worker.consumer(client), wanted, for_a_record(client), self._task.most_bytes)
+        reader = RangeReader(worker.consumer(client, self._topic), wanted, for_a_record(client), self._task.most_bytes)
         for table, records in self._chunks(reader):
             self._project(table, records)
             # The next chunk is read while these names would still hold this one.

@@ -13,6 +13,7 @@ import duckdb
 import orjson
 from confluent_kafka import Consumer
 
+from frazil.sources.kafka.leaders import Leaders
 from frazil.sources.kafka.reader import consumer_config
 from frazil.sql import literal
 from frazil.staging.scratch import private_directory
@@ -31,6 +32,7 @@ _looked_at: set[str] = set()
 """Entries of `sys.path` that were looked at."""
 
 _consumers: dict[str, Consumer] = {}
+_leaders: dict[str, Leaders] = {}
 _scratch: Path | None = None
 _connection: duckdb.DuckDBPyConnection | None = None
 
@@ -120,11 +122,13 @@ def locked_down(directory: Path) -> duckdb.DuckDBPyConnection:
     return opened
 
 
-def consumer(client: Mapping[str, Any]) -> Consumer:
-    """A consumer for this configuration, kept for the next task that has the same."""
+def consumer(client: Mapping[str, Any], topic: str) -> Consumer:
+    """A consumer for this configuration that knows the topic, kept for the next task that has the same."""
     key = _fingerprint(client)
     if key not in _consumers:
         _consumers[key] = Consumer(consumer_config(client))
+        _leaders[key] = Leaders(_consumers[key])
+    _leaders[key].find([topic])
     return _consumers[key]
 
 

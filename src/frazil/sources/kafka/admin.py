@@ -17,6 +17,7 @@ from frazil.model import Range, SourcePartition
 from frazil.sources.base import GroupOffset, TopicFacts
 from frazil.sources.kafka.asking import Asking
 from frazil.sources.kafka.faults import QUIET, translate
+from frazil.sources.kafka.leaders import Leaders
 from frazil.sources.kafka.sample import average_sizes
 
 _POLL = 0.2
@@ -53,6 +54,7 @@ class KafkaSource:
         self._asking = Asking(_without_consumer_keys(self._client), isolation)
         ours = {"group.id": group, "enable.auto.commit": False, "on_commit": self._note_published}
         self._consumer = Consumer({**QUIET, **self._client, **ours})
+        self._leaders = Leaders(self._consumer)
         self._published: list[tuple[KafkaError | None, list[TopicPartition]]] = []
         """What became of offsets that were published."""
 
@@ -111,6 +113,7 @@ class KafkaSource:
         found: dict[SourcePartition, int] = {}
         deadline = time.monotonic() + self._asking.patience / 3
         with self._reading:
+            self._leaders.find(each.topic for each in starts)
             assigned = [TopicPartition(each.topic, each.partition, offset) for each, offset in starts.items()]
             self._consumer.assign(assigned)
             self._consumer.resume(assigned)
@@ -128,6 +131,7 @@ class KafkaSource:
 
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         with self._reading:
+            self._leaders.find(each.partition.topic for each in ranges)
             return average_sizes(self._consumer, ranges)
 
     def publish(self, positions: Mapping[SourcePartition, GroupOffset]) -> None:
