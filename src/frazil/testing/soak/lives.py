@@ -39,8 +39,10 @@ ENDS: Final = (*KILLS, "stopped", "overtaken", "overtaken while frozen")
 FAULTS: Final = TROUBLES + ENDS
 """Everything that has to happen at least once."""
 
-_MOSTLY_KILLS: Final = (*("killed",) * 8, *AT_POINTS * 2, WHILE_STARTING, *ENDS)
-_TROUBLE_IN_TWO_OF_THREE: Final = (*TROUBLES, *(None,) * (len(TROUBLES) // 2))
+_MOSTLY_KILLS: Final = (*("killed",) * 6, *(WHILE_STARTING,) * 10, *ENDS)
+"""Ends once each has come up; a start-up takes most of a life, so that is when a kill at any time strikes."""
+
+_TROUBLE_IN_ONE_OF_THREE: Final = (*TROUBLES, *(None,) * (2 * len(TROUBLES)))
 
 _Card = TypeVar("_Card")
 
@@ -72,7 +74,7 @@ def lives(seed: int) -> Iterator[Life]:
     """Lives without end. Within the first dozen every fault comes up; equal seeds give equal lives."""
     draw = Random(seed)  # noqa: S311 (what happens, not who may know it)
     ends = _deal(draw, ENDS, _MOSTLY_KILLS)
-    troubles = _deal(draw, TROUBLES, _TROUBLE_IN_TWO_OF_THREE)
+    troubles = _deal(draw, TROUBLES, _TROUBLE_IN_ONE_OF_THREE)
     left = len(TROUBLES)
     number = 0
     for number, end in enumerate(ends, 1):
@@ -82,7 +84,7 @@ def lives(seed: int) -> Iterator[Life]:
         names = [next(troubles) for _ in range(count)]
         chosen = tuple(Trouble(name, draw.uniform(1, 4)) for name in names if name)
         sudden = end in KILLS and end != "JVM killed"
-        yield Life(number, chosen, end, draw.random(), amid=bool(chosen) and sudden and draw.random() < 0.4)
+        yield Life(number, chosen, end, draw.random(), amid=bool(chosen) and sudden and draw.random() < 0.9)
 
 
 def _deal(draw: Random, first: Sequence[_Card], later: Sequence[_Card]) -> Iterator[_Card]:
