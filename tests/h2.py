@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from frazil.dev.jars import cache_directory, locked, pyspark_jars
+from tests.jars import fetched
+
 from frazil.dev.java import require_java
 from frazil.dev.ports import LOOPBACK, answers, free_port
 from frazil.testing.topics import wait_until
@@ -18,22 +18,7 @@ VERSION = "2.3.232"
 
 def h2_jar() -> Path:
     """The database and its JDBC driver, in one jar."""
-    jar = cache_directory() / f"h2-{VERSION}.jar"
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    with locked(jar.with_name(f"{jar.name}.lock")):
-        if not jar.exists():
-            _fetch(jar)
-    return jar
-
-
-def _fetch(jar: Path) -> None:
-    (ivy,) = pyspark_jars().glob("ivy-*.jar")
-    pattern = "[artifact]-[revision].[ext]"
-    wanted = ["-dependency", "com.h2database", "h2", VERSION, "-confs", "default", "-retrieve", pattern]
-    with tempfile.TemporaryDirectory(dir=jar.parent) as arriving:
-        command = [require_java(), "-cp", str(ivy), "org.apache.ivy.Main", *wanted]
-        subprocess.run(command, cwd=arriving, check=True, capture_output=True)
-        (Path(arriving) / jar.name).rename(jar)
+    return fetched("com.h2database", "h2", VERSION)
 
 
 class Database:

@@ -200,6 +200,12 @@ class Task:
     reader: Mapping[str, Any] = field(repr=False)
     """The client's configuration in librdkafka's own keys; may hold secrets, hence never shown."""
 
+    data_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `data_path`, in properties of Iceberg's FileIO; never shown, either."""
+
+    rejects_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `rejects_path`."""
+
     conversion: Conversion = Conversion()
     tolerance: Literal["none", "all"] = "none"
     chunk_bytes: int = 32 * 1024 * 1024

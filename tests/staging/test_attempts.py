@@ -73,7 +73,7 @@ def test_what_a_failed_attempt_had_put_in_place_and_in_scratch_is_gone(
     staged = stage(task)
 
     assert staged.failure is not None
-    assert staged.failure.error == "stage_failed"
+    assert staged.failure.error == "storage_unavailable"
     assert str(blocked) in staged.failure.message
     assert list((tmp_path / "data").iterdir()) == []
     assert [path for path in worker.scratch().rglob("*") if path.is_file()] == []

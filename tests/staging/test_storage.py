@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from frazil.staging.storage import Storage, StorageRefused, local_path
+from frazil.errors import StorageNotSupported
+from frazil.staging.local import local_path
+from frazil.staging.storage import Storage
 
 
 @pytest.mark.parametrize(
@@ -27,21 +29,18 @@ def test_a_local_location_is_a_path_character_by_character(location: str, path: 
     assert local_path(location) == Path(path)
 
 
-@pytest.mark.parametrize(
-    "location", ["s3://bucket/x", "s3a://bucket/x", "hdfs://host/x", "hdfs:/x", "gs://b/x", "file://host/x", "abfs:x"]
-)
+@pytest.mark.parametrize("location", ["ftp://host/x", "oss://bucket/x", "file://host/x", "abfs:x", "s3:x", "s3:///x"])
 def test_other_schemes_are_refused_by_name(tmp_path: Path, location: str) -> None:
     source = tmp_path / "x"
     source.write_text("x")
 
     for attempt in (
-        lambda: local_path(location),
         lambda: Storage().move(source, location),
         lambda: Storage().delete(location),
         lambda: list(Storage().files(location, lambda _: True)),
         lambda: Storage().now(location),
     ):
-        with pytest.raises(StorageRefused, match=location):
+        with pytest.raises(StorageNotSupported, match=location):
             attempt()
     assert source.exists()
 

@@ -205,6 +205,7 @@ class Files:
     name: TableName = field(default_factory=lambda: TableName(("public",), "ORDERS"))
     uuid: str = "the-table"
     location: str = "/lake/public/ORDERS"
+    confined: bool = False
     small: dict[str, bytes] = field(default_factory=dict)
 
     def write_file(self, path: str, content: bytes) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -15,11 +15,14 @@ from pyspark.sql import SparkSession
 
 from frazil.cycle.executors import looking_first, require_fit, unfit_python
 from frazil.errors import CycleCancelled, FrazilError, StageFailed, StorageNotShared
-from frazil.model import Staged, Task
+from frazil.model import Staged, TableName, Task
 from frazil.staging.storage import Storage
 
 _QUIET: Final = 20.0
 """Seconds executors may let us wait before we say what we wait for."""
+
+AccessTo: TypeAlias = Callable[[TableName, str], Mapping[str, str]]
+"""What opens the storage at a location that a table keeps files in, as `frazil.tables.base.Target.access` tells it."""
 
 _log = structlog.get_logger(__name__)
 
@@ -41,8 +44,8 @@ class Job(Protocol):
             StorageNotShared: what a task has written is not where the driver looks for it.
         """
 
-    def discard(self, staged: Sequence[Staged]) -> None:
-        """Delete files of a stage that no commit was tried with."""
+    def discard(self, staged: Sequence[Staged], access: AccessTo) -> None:
+        """Delete files of a stage that no commit was tried with; what cannot be deleted now stays an orphan."""
 
 
 class StagingJob:
@@ -98,11 +101,14 @@ class StagingJob:
             require_shared(staged, keeps_rejects=any(task.tolerance == "all" for group in groups for task in group))
         return staged
 
-    def discard(self, staged: Sequence[Staged]) -> None:
-        """Delete files of a stage that no commit was tried with."""
-        for task in staged:
-            for file in task.files:
-                Storage().delete(file.path)
+    def discard(self, staged: Sequence[Staged], access: AccessTo) -> None:
+        """Delete files of a stage that no commit was tried with; what cannot be deleted now stays an orphan."""
+        files = [(task.shape.table, file.path) for task in staged for file in task.files]
+        try:
+            for table, path in files:
+                Storage(access(table, path)).delete(path)
+        except FrazilError as error:
+            _log.warning("files that were staged for nothing are left behind", cause=error.message)
 
     def cancel(self) -> None:
         """Abandon the running cycle; may be called from any thread."""

@@ -212,7 +212,7 @@ class Ingestion:
         staged = self._job.run(groups, f"{name}, {described(planned, self._sizes)}")
         failure = next((task.failure for task in staged if task.failure), None)
         if failure is not None:
-            self._job.discard(staged)
+            self._job.discard(staged, self._tasks.access)
             raise self._failed(failure, planned)
         return staged
 
@@ -235,7 +235,7 @@ class Ingestion:
         if not found:
             return list(staged)
         lost = [task for task, _ in found]
-        self._job.discard(lost)
+        self._job.discard(lost, self._tasks.access)
         groups = [[self._tasks.task(good)] for _, good in found if good]
         again = self._run(groups, [each for _, good in found for each in good]) if groups else []
         rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]

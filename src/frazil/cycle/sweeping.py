@@ -26,7 +26,9 @@ import structlog
 from frazil.config import ConnectorSettings
 from frazil.errors import FrazilError
 from frazil.model import TableName
-from frazil.staging.storage import FoundFile, Storage, StorageRefused, local_path
+from frazil.staging.found import FoundFile
+from frazil.staging.local import local_path
+from frazil.staging.storage import Storage
 from frazil.tables import orphans, rejects
 from frazil.tables.base import Target, Targets
 from frazil.tables.stages import Stage, connector_in_names, stage_of_data, stage_of_rejects, whole
@@ -83,10 +85,8 @@ class Sweeper:
         """Whether orphans of the table are removed at all: they are where every process means the same by a path."""
         if self._settings.orphans_min_age_ms is None:
             return False
-        try:
-            return local_path(table.location).is_absolute()
-        except StorageRefused:
-            return False
+        path = local_path(table.location)
+        return path is None or path.is_absolute()
 
     def _run(self) -> None:
         while True:
@@ -109,7 +109,7 @@ def sweep(table: Target, connector: str, replaced: str | None, min_age: float) -
     """Remove the orphans of a table that are `min_age` seconds old, and note the stages of all for a later time.
 
     Raises:
-        FrazilError, OSError, ValueError: nothing is certain any more; what was not removed by then stays.
+        FrazilError, ValueError: nothing is certain any more; what was not removed by then stays.
     """
     data = orphans.data_directory(table)
     if data is None or not orphans.belong_to_the_table_alone(table.state()):
@@ -128,7 +128,7 @@ class _Sweep:
         self._outbox = rejects.directory(table)
         self._min_age = min_age
         self._deadline = time.monotonic() + _LONGEST
-        self._storage = Storage()
+        self._storages = {place: Storage(table.access(place)) for place in (data, self._outbox)}
 
     def run(self, replaced: str | None) -> None:
         """Do it; `replaced` is the connector's last commit, which the opening replaced."""
@@ -146,7 +146,7 @@ class _Sweep:
     def _notes(self) -> Iterator[tuple[FoundFile, frozenset[str]]]:
         """The connector's notes, and the stages that each names."""
         ours = connector_in_names(self._connector)
-        for note in self._storage.files(self._outbox, lambda name: orphans.whose_note(name) == ours):
+        for note in self._storages[self._outbox].files(self._outbox, lambda name: orphans.whose_note(name) == ours):
             try:
                 yield note, orphans.noted(self._table, note.location)
             except (FrazilError, ValueError) as error:
@@ -163,7 +163,7 @@ class _Sweep:
                 stage = stage_of(name)
                 return stage is not None and stage.connector == ours and wanted(stage)
 
-            files = self._storage.files(directory, is_wanted)
+            files = self._storages[directory].files(directory, is_wanted)
             found.extend((file, stage) for file in files if (stage := stage_of(file.name)))
         return found
 
@@ -171,7 +171,8 @@ class _Sweep:
         """Remove the old ones that nobody refers to, and return the stages that others are left of."""
         if not orphaned:
             return set()
-        before = self._storage.now(orphaned[0][0].directory) - self._min_age
+        directory = orphaned[0][0].directory
+        before = self._storages[directory].now(directory) - self._min_age
         old = [(file, stage) for file, stage in orphaned if file.modified <= before][:_MOST]
         left = Counter(stage.id for _, stage in orphaned)
         used = self._used({whole(file.name) for file, _ in old})
@@ -181,10 +182,10 @@ class _Sweep:
             if whole(file.name) in used:
                 continue
             try:
-                self._storage.delete(file.location)
-            except OSError as error:
+                self._storages[file.directory].delete(file.location)
+            except FrazilError as error:
                 left[stage.id] += 1
-                _log.warning("an orphan cannot be removed", file=file.location, cause=str(error))
+                _log.warning("an orphan cannot be removed", file=file.location, cause=error.message)
             else:
                 removed += 1
                 size += file.size
@@ -213,10 +214,11 @@ class _Sweep:
 
     def _forget(self, notes: Iterable[FoundFile]) -> None:
         """Remove notes that have done their service: old ones, as what a stage left may come late."""
+        storage = self._storages[self._outbox]
         for note in notes:
-            if note.modified <= self._storage.now(self._outbox) - self._min_age:
-                self._storage.delete(note.location)
-                self._storage.delete(f"{note.directory}/.{note.name}.crc")  # Hadoop's checksum of it
+            if note.modified <= storage.now(self._outbox) - self._min_age:
+                storage.delete(note.location)
+                storage.delete(f"{note.directory}/.{note.name}.crc")  # Hadoop's checksum of it
 
     def _require_time(self) -> None:
         if time.monotonic() > self._deadline:

@@ -87,12 +87,17 @@ class Tasks:
         topic = ranges[0].partition.topic
         opened = next(table for table in self._tables.values() if topic in table.topics)
         stage, number = self.stage(opened), next(self._numbers)
+        shape, name = self._shape(opened), opened.table.name
+        data_path = opened.table.new_data_path(stage.data_file(number))
+        rejects_path = rejects.new_reject_path(opened.table, stage, number)
         return Task(
             connector=self._settings.key,
             ranges=tuple(ranges),
-            shape=self._shape(opened),
-            data_path=opened.table.new_data_path(stage.data_file(number)),
-            rejects_path=rejects.new_reject_path(opened.table, stage, number),
+            shape=shape,
+            data_path=data_path,
+            data_access=self.access(name, data_path),
+            rejects_path=rejects_path,
+            rejects_access=self.access(name, rejects_path),
             reader=self._source.reader_config(),
             conversion=self._settings.conversion,
             tolerance=self._settings.errors_tolerance,
@@ -104,6 +109,10 @@ class Tasks:
         """How many columns a table may still get."""
         columns = (column.type for column in self._shape(opened).columns if not is_metadata(column))
         return max(0, self._settings.columns_max - width_of(columns))
+
+    def access(self, table: TableName, location: str) -> Mapping[str, str]:
+        """What opens the storage at a location that a table keeps files in."""
+        return self._tables[table].table.access(location)
 
     def _shape(self, opened: OpenTable) -> Shape:
         name = opened.table.name

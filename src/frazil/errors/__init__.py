@@ -28,7 +28,16 @@ from frazil.errors.sources import (
     TopicMissing,
     TopicReplaced,
 )
-from frazil.errors.staging import CycleCancelled, StageFailed, StorageNotShared, StorageNotSupported, stage_error
+from frazil.errors.staging import (
+    CycleCancelled,
+    StageFailed,
+    StorageError,
+    StorageNotShared,
+    StorageNotSupported,
+    StorageRefused,
+    StorageUnavailable,
+    stage_error,
+)
 from frazil.errors.surroundings import (
     CatalogNotIceberg,
     ExecutorUnfit,
@@ -44,6 +53,7 @@ from frazil.errors.surroundings import (
 from frazil.errors.tables import (
     CatalogUnavailable,
     CommitUnknown,
+    SchemaRace,
     ShapeMoved,
     StageTooOld,
     TableBegunAnew,
@@ -88,14 +98,18 @@ __all__ = [
     "ProgramMissing",
     "RecordsSkipped",
     "ResetRefused",
+    "SchemaRace",
     "ShapeMoved",
     "SparkConnectRefused",
     "SparkEnded",
     "SparkVersionRefused",
     "StageFailed",
     "StageTooOld",
+    "StorageError",
     "StorageNotShared",
     "StorageNotSupported",
+    "StorageRefused",
+    "StorageUnavailable",
     "TableBegunAnew",
     "TableMissing",
     "TableNameRefused",

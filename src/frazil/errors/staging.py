@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias, get_args
+
 from frazil.errors.sources import BrokerRefused, BrokerUnavailable
 from frazil.errors.tree import FrazilError, Terminal, Transient
 
@@ -24,15 +26,44 @@ class CycleCancelled(Transient):
         super().__init__(f"the Spark job group {group} was cancelled; the cycle is abandoned and planned again.")
 
 
+class StorageUnavailable(Transient):
+    """Where a table keeps its data does not answer, or is full, or fails."""
+
+    code = "storage_unavailable"
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"the table's storage failed: {cause}. Nothing was committed; the cycle is planned again.")
+        self.cause = cause
+
+
+class StorageRefused(Terminal):
+    """Where a table keeps its data said no."""
+
+    code = "storage_refused"
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"the table's storage refused: {cause}. Check the bucket or container, and the credentials that the "
+            "catalog is configured with or gives out: files are written, read, listed and deleted with them."
+        )
+        self.cause = cause
+
+
 class StorageNotSupported(Terminal):
-    """A table's data location has a scheme frazil cannot write to."""
+    """A table's data location is one that tasks cannot write to the way its catalog is configured."""
 
     code = "storage_not_supported"
 
-    def __init__(self, location: str) -> None:
-        super().__init__(
-            f"data files cannot be written to {location}: only local paths (file:) are supported. "
-            "Set the table's location or write.data.path to a local path."
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"data files cannot be written to {cause}")
+        self.cause = cause
+
+    @classmethod
+    def scheme(cls, location: str) -> StorageNotSupported:
+        """The location has a scheme nobody here knows."""
+        return cls(
+            f"{location}: file, s3, s3a, s3n, gs, abfs, abfss, wasb, wasbs and hdfs are supported. Set the table's "
+            "location or write.data.path to one of these."
         )
 
 
@@ -49,12 +80,18 @@ class StorageNotShared(Terminal):
         )
 
 
+StorageError: TypeAlias = StorageUnavailable | StorageRefused | StorageNotSupported
+"""What can be wrong with where a table keeps its data."""
+
+
 def stage_error(code: str, message: str, brokers: str) -> FrazilError:
     """The error for a failure that a staging task returned as a value."""
     if code == BrokerUnavailable.code:
         return BrokerUnavailable(brokers, "give the records", message)
     if code == BrokerRefused.code:
         return BrokerRefused(brokers, "give the records", message)
-    if code == StorageNotSupported.code:
-        return StorageNotSupported(message)
+    for kind in get_args(StorageError):
+        if code == kind.code:
+            error: FrazilError = kind(message)
+            return error
     return StageFailed("the cycle's records", message)

@@ -136,6 +136,20 @@ class ShapeMoved(Transient):
         super().__init__(f"the table {table} changed while its files were staged ({change}); they are staged again.")
 
 
+class SchemaRace(Terminal):
+    """The columns changed while a commit was under way, in a catalog that lets both happen."""
+
+    code = "schema_race"
+
+    def __init__(self, table: str, change: str, snapshot: int) -> None:
+        super().__init__(
+            f"the columns of the table {table} changed at the very moment of a commit ({change}), which its catalog "
+            f"does not prevent: the rows of snapshot {snapshot} were written for the columns before. Nothing is lost "
+            "or doubled. If the rows are fine as they are, start the connector again; if not, roll the table back to "
+            "the snapshot before, and start it: it writes them anew for the new columns."
+        )
+
+
 class StageTooOld(Transient):
     """So much time went by since files were staged that somebody may take them for orphans."""
 

@@ -2,100 +2,108 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+import pyarrow as pa
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file of a directory."""
+from frazil.config.secrets import MASK, is_secret
+from frazil.errors import StorageNotSupported, StorageRefused, StorageUnavailable
+from frazil.staging import local
+from frazil.staging.filesystems import place
+from frazil.staging.found import FoundFile
+from frazil.staging.local import local_path
 
-    directory: str
-    """The location it was looked for in."""
+_NO_SUCH: Final = re.compile(r"NO_SUCH_BUCKET|ContainerNotFound|bucket does not exist|PermanentRedirect|status 301")
+"""What stores say of buckets that are not there, or elsewhere."""
 
-    name: str
-    size: int
-    """Bytes."""
+_REFUSED: Final = re.compile(
+    r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|SIGNATURE_DOES_NOT_MATCH|UNRECOGNIZED_CLIENT"
+    r"|MISSING_AUTHENTICATION_TOKEN|PERMISSION_DENIED|UNAUTHENTICATED|Authentication ?Failed|Authorization\w+"
+    r"|AccessControlException|status 40[13]|Could not create credentials"
+)
+"""What they say of credentials."""
 
-    modified: float
-    """When it was last written, in seconds since the epoch by the clock of its file system."""
+_PASSING: Final = re.compile(r"s3\.session-token|gcs\.oauth2\.token|adls\.sas-token\..*")
+"""What opens a store for some time only; the next cycle has another one."""
 
-    @property
-    def location(self) -> str:
-        """Where it is."""
-        return f"{self.directory}/{self.name}"
-
-
-class StorageRefused(Exception):
-    """The location has a scheme this storage does not write to; carries the location."""
-
-
-def local_path(location: str) -> Path:
-    """The local path of a `file:` location or of a plain path.
-
-    Raises:
-        StorageRefused: the location has another scheme.
-    """
-    scheme, colon, rest = location.partition(":")
-    if not colon or "/" in scheme:
-        return Path(location)
-    # As Hadoop's Path reads it: `%20`, `#` and `?` are characters of the name, not an encoding, fragment or query.
-    host, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
-    if scheme.lower() != "file" or host not in ("", "localhost"):
-        raise StorageRefused(location)
-    return Path(slash + path)
+_SIGNATURE: Final = re.compile(r"(?<=[?&])(sig|X-Amz-[\w-]+)=[^&\s'\"]+", re.IGNORECASE)
 
 
 class Storage:
-    """Writes files to where a table keeps its data, and finds them there."""
+    """Writes files to where a table keeps its data, and finds them there.
+
+    Every method raises:
+        StorageUnavailable: the storage did not answer, or failed.
+        StorageRefused: it does not want these credentials, or what it was asked for.
+        StorageNotSupported: the location is none that can be written to.
+    """
+
+    def __init__(self, access: Mapping[str, str] | None = None) -> None:
+        """A storage that `access` opens: properties by the names of Iceberg's FileIO. A local one needs none."""
+        self._access = access or {}
 
     def move(self, source: Path, location: str) -> None:
-        """Move a finished local file to `location`; nobody sees it there before it is whole.
-
-        Raises:
-            StorageRefused: the location has a scheme this storage does not write to.
-        """
-        target = local_path(location)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f".{target.name}.partial")
-        try:
-            shutil.move(source, partial)
-            partial.replace(target)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
+        """Move a finished local file to `location`; nobody sees it there before it is whole."""
+        with self._errors_of(location):
+            target = local_path(location)
+            if target is None:
+                place(location, self._access).receive(source)
+            else:
+                local.move(source, target)
 
     def holds(self, location: str) -> bool:
         """Whether the file that somebody moved there is to be found from here; where it is no path, it always is."""
-        try:
-            return local_path(location).is_file()
-        except StorageRefused:
-            return True
+        path = local_path(location)
+        return path is None or path.is_file()
 
     def delete(self, location: str) -> None:
         """Delete a file this task moved there, if it is there."""
-        local_path(location).unlink(missing_ok=True)
+        with self._errors_of(location):
+            path = local_path(location)
+            if path is None:
+                place(location, self._access).delete()
+            else:
+                path.unlink(missing_ok=True)
 
     def files(self, directory: str, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:
-        """The files right in `directory`, if there is one, whose names are `wanted`; no directories, no links.
-
-        Raises:
-            StorageRefused: the directory has a scheme this storage does not write to.
-        """
-        path = local_path(directory)
-        if not path.is_dir():
-            return
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if wanted(entry.name) and entry.is_file(follow_symlinks=False):
-                    found = entry.stat(follow_symlinks=False)
-                    yield FoundFile(directory, entry.name, found.st_size, found.st_mtime)
+        """The files right in `directory`, if there is one, whose names are `wanted`; no directories, no links."""
+        with self._errors_of(directory):
+            path = local_path(directory)
+            if path is None:
+                yield from place(directory, self._access).files(directory, wanted)
+            else:
+                yield from local.files(directory, path, wanted)
 
     def now(self, directory: str) -> float:
         """What the clock of the directory's file system says, in seconds since the epoch."""
-        with tempfile.TemporaryFile(dir=local_path(directory)) as probe:
-            return os.fstat(probe.fileno()).st_mtime
+        with self._errors_of(directory):
+            path = local_path(directory)
+            return place(directory, self._access).now() if path is None else local.now(path)
+
+    @contextmanager
+    def _errors_of(self, location: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._error(location, str(error)) from None
+        except pa.ArrowException as error:
+            raise StorageNotSupported(f"{location}: {error}") from None
+
+    def _error(self, location: str, said: str) -> StorageUnavailable | StorageRefused:
+        cause = f"{location}: {self._without_secrets(said)}"
+        if local_path(location) is None:
+            passing = any(_PASSING.fullmatch(key) for key in self._access)
+            if _NO_SUCH.search(said) or (_REFUSED.search(said) and not passing):
+                return StorageRefused(cause)
+        return StorageUnavailable(cause)
+
+    def _without_secrets(self, text: str) -> str:
+        """What a store says, without what opened it: addresses in its messages may have it."""
+        for key, value in self._access.items():
+            if value and is_secret(key):
+                text = text.replace(value, MASK)
+        return _SIGNATURE.sub(rf"\1={MASK}", text)

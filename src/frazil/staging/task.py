@@ -18,7 +18,7 @@ from typing import Protocol
 import pyarrow as pa
 import structlog
 
-from frazil.errors import StageFailed, StorageNotSupported
+from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
 from frazil.pipes.default import DefaultPipe
 from frazil.records.convert import convert
@@ -31,7 +31,7 @@ from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
 from frazil.staging.project import ChunkTooLarge, Projector
 from frazil.staging.rejects import RejectFile
-from frazil.staging.storage import Storage, StorageRefused
+from frazil.staging.storage import Storage
 from frazil.staging.write import Written
 
 _CHUNK_RECORDS = 200_000
@@ -82,8 +82,8 @@ def stage(task: Task) -> Staged:
     except ReadFailed as error:
         worker.evict(task.reader)
         return Staged(task.shape, (), failure=error.failure)
-    except StorageRefused as error:
-        return Staged(task.shape, (), failure=StageFailure(StorageNotSupported.code, str(error)))
+    except (StorageUnavailable, StorageRefused, StorageNotSupported) as error:
+        return Staged(task.shape, (), failure=StageFailure(error.code, error.cause))
     except Exception as error:  # noqa: BLE001 (whatever it is, the driver must hear it as a value)
         worker.evict(task.reader)
         # As text: a renderer that shows local variables would show the client's secrets.
@@ -100,7 +100,8 @@ def stage(task: Task) -> Staged:
 
 def _up_to_the_first_reject(task: Task, staged: Staged) -> Staged:
     """With tolerance none: stage again, each partition up to its first bad record, so that all before it can commit."""
-    _discard(staged)
+    for file in staged.files:
+        Storage(task.data_access).delete(file.path)
     cut = {each.partition: each.covered for each in staged.ranges}
     ranges = tuple(replace(each, end=cut[each.partition]) for each in task.ranges)
     again = (
@@ -114,11 +115,6 @@ def _up_to_the_first_reject(task: Task, staged: Staged) -> Staged:
     return replace(again, ranges=(*again.ranges, *untouched), rejects=staged.rejects)
 
 
-def _discard(staged: Staged) -> None:
-    for file in staged.files:
-        Storage().delete(file.path)
-
-
 class _Stage:
     """One attempt at staging a task.
 
@@ -128,6 +124,7 @@ class _Stage:
 
     def __init__(self, task: Task) -> None:
         self._task = task
+        self._storage = Storage(task.data_access)
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._scratch = Path(tempfile.mkdtemp(dir=worker.scratch()))
         self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
@@ -147,7 +144,7 @@ class _Stage:
         try:
             return self._run()
         except BaseException:
-            with suppress(OSError):
+            with suppress(StorageUnavailable, StorageRefused):
                 self._discard_files()
             raise
         finally:
@@ -167,7 +164,7 @@ class _Stage:
         summary = self._rejects.summary(self._named(self._task.rejects_path, 0))
         if summary and self._task.tolerance == "all" and not self._drift:
             with self._timed("move"):
-                Storage().move(self._rejects.path, summary.path)
+                Storage(self._task.rejects_access).move(self._rejects.path, summary.path)
         return Staged(
             shape=self._task.shape,
             ranges=tuple(self._accounted(each) for each in reader.ranges),
@@ -180,7 +177,7 @@ class _Stage:
 
     def _discard_files(self) -> None:
         for file in self._files:
-            Storage().delete(file.path)
+            self._storage.delete(file.path)
         self._files.clear()
 
     def _chunks(self, reader: RangeReader) -> Iterator[tuple[pa.Table, pa.Table]]:
@@ -242,12 +239,14 @@ class _Stage:
 
     def _keep(self, written: Written) -> None:
         location = self._named(self._task.data_path, len(self._files))
-        Storage().move(written.path, location)
+        self._storage.move(written.path, location)
         metrics = iceberg_metrics(self._pipe.columns, written.statistics)
         self._files.append(StagedFile(location, written.rows, written.size, metrics))
 
     def _named(self, pattern: str, number: int) -> str:
-        return pattern.replace("{}", f"{self._digits}{number:05d}")
+        # The last one: the directories before it are the user's, and may be called anything.
+        before, _, after = pattern.rpartition("{}")
+        return f"{before}{self._digits}{number:05d}{after}"
 
     def _accounted(self, read: StagedRange) -> StagedRange:
         number = read.partition.partition

@@ -33,6 +33,10 @@ class Swap(Protocol):
             CatalogUnavailable: something could not be written; nothing happened.
         """
 
+    @property
+    def made(self) -> TableState:
+        """The next version; after the swap, as the catalog tells it."""
+
     def swap(self) -> SnapshotState:
         """Replace exactly the base by the next version, whose snapshot comes back, or do nothing.
 
@@ -58,6 +62,10 @@ class Target(Protocol):
     def location(self) -> str:
         """Where it is stored."""
 
+    @property
+    def confined(self) -> bool:
+        """Whether what its catalog gives out may open nothing but its location."""
+
     def refresh(self) -> None:
         """Read the newest version.
 
@@ -81,7 +89,17 @@ class Target(Protocol):
         """Read the newest version, to replace it; raises what `refresh` raises."""
 
     def new_data_path(self, name: str) -> str:
-        """Where a data file of that name goes."""
+        """Where a data file of that name goes; `{}` in it stays.
+
+        Raises:
+            TableNotSupported: it does not.
+        """
+
+    def access(self, location: str) -> Mapping[str, str]:
+        """What opens the storage at a location, for who has no JVM: properties by the names of Iceberg's FileIO.
+
+        It may hold credentials, and is never shown.
+        """
 
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""

@@ -101,7 +101,7 @@ class Catalog:
             if create is None:
                 raise
             java = self.create(name, record_metadata.created_type(conversion), create)
-        table = Table(self.jvm, name, java, conversion)
+        table = Table(self.jvm, name, java, conversion, lambda: self.load(name))
         told = next((column for column in table.shape().columns if is_metadata(column)), None)
         if told and conversion.structured_headers and not record_metadata.keeps_structure(told):
             _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))

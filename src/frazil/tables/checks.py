@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from frazil.errors import Fenced, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
+from frazil.errors import Fenced, SchemaRace, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType
 from frazil.tables.state import TableState
 from frazil.tables.tokens import Tokens, read
@@ -81,6 +81,19 @@ def require_fresh(table: str, expected: Expectation, now: float) -> None:
     """
     if expected.staged_at is not None and now - expected.staged_at > expected.max_age:
         raise StageTooOld(table, now - expected.staged_at, expected.max_age)
+
+
+def require_same_columns(made: TableState, table: str, expected: Expectation, snapshot: int) -> None:
+    """Look once more, at what the commit became: REST catalogs do not guard an append against ALTER.
+
+    Partition specs and sort orders need no second look: a file says which it was written for.
+
+    Raises:
+        SchemaRace: the columns changed in between.
+    """
+    for shape in expected.shapes:
+        if made.schema_id != shape.schema_id and (change := incompatible_change(shape.columns, made.columns())):
+            raise SchemaRace(table, change, snapshot)
 
 
 def _check_shape(state: TableState, table: str, staged: Shape) -> None:

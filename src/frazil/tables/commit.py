@@ -17,7 +17,7 @@ from frazil import faults
 from frazil.errors import CatalogUnavailable, CommitUnknown
 from frazil.model import StagedFile
 from frazil.tables.base import OutcomeUnknown, RaceLost, Target
-from frazil.tables.checks import Expectation, check, require_fresh
+from frazil.tables.checks import Expectation, check, require_fresh, require_same_columns
 from frazil.tables.tokens import Tokens, encode, key_of, read
 
 _ATTEMPTS: Final = 20
@@ -58,6 +58,7 @@ def commit(
         Fenced, TokensMoved, ShapeMoved, TableReplaced, StageTooOld: as `frazil.tables.checks` says.
         CommitUnknown: the catalog did not say what became of the swap, and the commit is not in the table.
         CatalogUnavailable: the catalog failed before the swap.
+        SchemaRace: the commit happened, but so did a change of the columns, at the same moment.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         swap = table.begin()
@@ -77,6 +78,7 @@ def commit(
             _log.info("somebody else committed first; looking again", table=str(table.name), attempt=attempt)
             continue
         _read_back(table)
+        require_same_columns(swap.made, str(table.name), expected, made.id)
         return Committed(numbered, made.id, made.timestamp, attempt)
     raise CatalogUnavailable(f"commit to {table.name}", f"{_ATTEMPTS} other commits came first")
 

@@ -93,6 +93,11 @@ class JvmState:
         return bool(self._java.spec().isPartitioned())
 
     @property
+    def encrypted(self) -> bool:
+        """Whether the table's files are encrypted by Iceberg."""
+        return self.property("encryption.key-id") is not None or not self._java.encryptionKeys().isEmpty()
+
+    @property
     def next_sequence_number(self) -> int:
         return int(self._java.nextSequenceNumber())
 

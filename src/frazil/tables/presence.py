@@ -6,14 +6,13 @@ place, and be broken as soon as the first one is back.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from frazil.errors import CatalogUnavailable
 from frazil.model import TableName
+from frazil.tables.access import LOCAL
 from frazil.tables.jvm import JAVA_ERRORS, java_message
 
-_LOCAL: Final = re.compile(r"file:|/")
 _PROBES: Final = ("0", "1", "2")
 """Names that a location provider which spreads files over directories does not put into the same one."""
 
@@ -41,11 +40,11 @@ def _missing(java: Any, *, has_rows: bool) -> str | None:
     """The file or directory that should be there and is not."""
     files = java.io()
     metadata = java.operations().current().metadataFileLocation()
-    if metadata is not None and not files.newInputFile(metadata).exists():
+    if metadata is not None and LOCAL.match(metadata) and not files.newInputFile(metadata).exists():
         return str(metadata)
     directories = {str(java.locationProvider().newDataLocation(name)).rpartition("/")[0] for name in _PROBES}
     data = directories.pop()
     # Object stores have no directories; and where every file has one of its own, a new one is no surprise.
-    if has_rows and not directories and _LOCAL.match(data) and not files.newInputFile(data).exists():
+    if has_rows and not directories and LOCAL.match(data) and not files.newInputFile(data).exists():
         return data
     return None

@@ -1,7 +1,8 @@
 """Reject lists: which reject files a commit leaves to be delivered (the outbox of design section 3, step 7).
 
 A list is a small JSON file that names the commit's reject files and its undelivered predecessor. Lists and reject files
-live under the namespace's `_frazil/`, outside every table's location, where nobody's orphan cleaning looks.
+live under the namespace's `_frazil/`, outside every table's location, where nobody's orphan cleaning looks; where a
+catalog gives out credentials for each table, they live under the table's own `_frazil/`, for these open nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ class RejectList:
 
 def directory(table: Target) -> str:
     """Where the reject files and lists of a table go."""
-    return f"{table.location.rpartition('/')[0]}/_frazil/{table.name.name}-{table.uuid}"
+    parent = table.location.rpartition("/")[0]
+    # A bucket has no parent; and below a table, too, Iceberg's own cleaning passes over names with an underscore.
+    root = table.location if table.confined or parent.endswith("/") else parent
+    return f"{root}/_frazil/{table.name.name}-{table.uuid}"
 
 
 def new_reject_path(table: Target, stage: Stage, task: int) -> str:

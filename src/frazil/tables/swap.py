@@ -12,6 +12,7 @@ from typing import Any, Final
 from frazil.errors import CatalogUnavailable
 from frazil.model import StagedFile, TableName
 from frazil.tables import presence
+from frazil.tables.access import are_given_out
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message, java_type
 
@@ -28,7 +29,7 @@ class JvmSwap:
         self._transaction = transaction
         self._jvm = jvm
         self._merges = merges
-        self.base = JvmState(transaction.startMetadata(), jvm, table)
+        self.base = self.made = JvmState(transaction.startMetadata(), jvm, table)
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version in the transaction."""
@@ -41,6 +42,7 @@ class JvmSwap:
                 append = append.set(name, note)
             append.set(key, text).commit()
             self._transaction.updateProperties().set(key, text).commit()
+            self.made = JvmState(self._transaction.currentMetadata(), self._jvm, self._table)
         except JAVA_ERRORS as error:
             where = f"write the manifests of {self._name} to {self._directory}"
             raise CatalogUnavailable(where, java_message(error)) from error
@@ -55,6 +57,9 @@ class JvmSwap:
             if java_class(error) == "CommitFailedException":
                 raise RaceLost from error
             raise OutcomeUnknown(f"{java_message(error)}; its metadata is in {self._directory}") from error
+        if are_given_out(self._table):
+            # A REST catalog merges our change into what it has by then, and answers with what came of it.
+            self.made = JvmState(self._transaction.underlyingOps().current(), self._jvm, self._table)
         return JvmSnapshot(made.currentSnapshot(), self._table)
 
     def _append(self) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import structlog
@@ -17,6 +18,7 @@ from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables import presence
+from frazil.tables.access import access, are_given_out
 from frazil.tables.evolution import unambiguous
 from frazil.tables.expiry import MOST_KEPT, kept, told_by_snapshots
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, JvmState, java_class, java_message, java_type
@@ -34,6 +36,9 @@ _EXPIRY_EVERY: Final = 60.0
 _MERGE_EVERY: Final = 50
 """Commits from one that merges small manifests, if there are as many as the table allows, to the next."""
 
+_RENEW_AFTER: Final = 300.0
+"""Seconds after which a table is loaded again for its credentials: no store gives any for less than 15 minutes."""
+
 _OTHER_UUID: Final = re.compile(r"UUID does not match: current=(\S+) != refreshed=(\S+)")
 """What Iceberg says when the table of a name became another one."""
 
@@ -43,13 +48,23 @@ _log = structlog.get_logger(__name__)
 class Table:
     """A table of a catalog; see `frazil.tables.base.Target`."""
 
-    def __init__(self, jvm: Any, name: TableName, java: Any, conversion: Conversion | None = None) -> None:
+    def __init__(
+        self,
+        jvm: Any,
+        name: TableName,
+        java: Any,
+        conversion: Conversion | None = None,
+        load: Callable[[], Any] | None = None,
+    ) -> None:
+        """Wrap Iceberg's Java table `java`, which `load` loads again where what opens its storage does not last."""
         self.name = name
         self.java = java
         self.conversion = conversion or Conversion()
         """How the connector makes rows of records, which not every table can hold."""
 
         self._jvm = jvm
+        self._load = load
+        self._loaded = time.monotonic()
         self._last_expiry = time.monotonic()
         self._swaps = 0
 
@@ -62,6 +77,11 @@ class Table:
     def location(self) -> str:
         """Where it is stored."""
         return str(self.java.location()).rstrip("/")
+
+    @cached_property
+    def confined(self) -> bool:
+        """Whether what its catalog gives out may open nothing but its location."""
+        return are_given_out(self.java)
 
     @property
     def is_ours(self) -> bool:
@@ -76,13 +96,24 @@ class Table:
             CatalogUnavailable: the catalog did not answer.
         """
         try:
-            self.java.refresh()
+            if not self._renew():
+                self.java.refresh()
             gone = self.java.operations().current() is None
         except JAVA_ERRORS as error:
             raise self.unreadable(error) from error
         # Iceberg's operations say once that the table is gone. From then on they take it for one yet to be created.
         if gone:
             raise TableMissing(str(self.name))
+
+    def _renew(self) -> bool:
+        """Load the table again, with new credentials, if they are some minutes old; whether that was so."""
+        if self._load is None or not self.confined or time.monotonic() - self._loaded < _RENEW_AFTER:
+            return False
+        found = self._load()
+        if str(found.uuid()) != self.uuid:
+            raise TableReplaced(str(self.name), self.uuid, str(found.uuid()))
+        self.java, self._loaded = found, time.monotonic()
+        return True
 
     def unreadable(self, error: Exception) -> FrazilError:
         """What a failure to read the newest version means."""
@@ -137,8 +168,23 @@ class Table:
         )
 
     def new_data_path(self, name: str) -> str:
-        """Where a data file of that name goes, by the table's location provider."""
-        return str(self.java.locationProvider().newDataLocation(name))
+        """Where a data file of that name goes, by the table's location provider; `{}` in it stays.
+
+        Raises:
+            TableNotSupported: it does not.
+        """
+        location = str(self.java.locationProvider().newDataLocation(name))
+        if "{}" in name and "{}" not in location.rpartition("/")[2]:
+            reason = f"its location provider puts the file {name} at {location}"
+            raise TableNotSupported(str(self.name), reason, "Use one that keeps the names of files.")
+        return location
+
+    def access(self, location: str) -> Mapping[str, str]:
+        """What opens the storage at a location, for who has no JVM; see `frazil.tables.access`."""
+        try:
+            return access(self.java, self._jvm, location)
+        except JAVA_ERRORS as error:
+            raise CatalogUnavailable(f"say what opens {location}", java_message(error)) from error
 
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
@@ -228,6 +274,9 @@ class Table:
             raise TableNotSupported(
                 str(self.name), reason, "Upgrade it: ALTER TABLE … SET TBLPROPERTIES ('format-version'='2')."
             )
+        if state.encrypted:
+            reason = "it is encrypted, and tasks have no keys"
+            raise TableNotSupported(str(self.name), reason, "Map the topic to a table without encryption.key-id.")
         if state.partitioned:
             reason = "it is partitioned, which frazil does not write yet"
             raise TableNotSupported(str(self.name), reason, "Map the topic to an unpartitioned table.")

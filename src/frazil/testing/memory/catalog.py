@@ -117,6 +117,11 @@ class MemoryTarget:
         """Where it is stored."""
         return f"memory/{'/'.join(self.name.namespace)}/{self.name.name}"
 
+    @property
+    def confined(self) -> bool:
+        """Whether what its catalog gives out may open nothing but its location: there is nothing to open."""
+        return False
+
     def refresh(self) -> None:
         """Read the newest version."""
         self._catalog.on_request("refresh")
@@ -153,6 +158,10 @@ class MemoryTarget:
     def new_data_path(self, name: str) -> str:
         """Where a data file of that name goes."""
         return f"{self.location}/data/{name}"
+
+    def access(self, location: str) -> Mapping[str, str]:  # noqa: ARG002 (memory is open to all)
+        """What opens the storage at a location."""
+        return {}
 
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
         """Add optional columns; those that somebody added in the meantime stay as they are."""
@@ -201,6 +210,7 @@ class MemorySwap:
         self._name = name
         self._table = table
         self._next = base
+        self.made = base
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version."""
@@ -208,7 +218,7 @@ class MemorySwap:
         held = () if self.base.current_id is None else self._table.history[self.base.current_id].files
         paths = (*held, *(file.path for file in files))
         made = with_snapshot(self.base, paths, {"operation": "append", **notes, key: text}, self._catalog.clock())
-        self._next = replace(made, properties={**self.base.properties, key: text})
+        self._next = self.made = replace(made, properties={**self.base.properties, key: text})
 
     def swap(self) -> TableSnapshot:
         """Replace exactly the base by the next version, or do nothing; or whatever a test asked for."""

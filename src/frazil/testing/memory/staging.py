@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from frazil.cycle.job import AccessTo
 from frazil.errors import BrokerUnavailable, DataLoss, InvalidRecord
 from frazil.model import (
     Range,
@@ -55,7 +56,7 @@ class MemoryStaging:
         """Stage the tasks, one after the other."""
         return [self._stage(task) for group in groups for task in group]
 
-    def discard(self, staged: Sequence[Staged]) -> None:
+    def discard(self, staged: Sequence[Staged], access: AccessTo) -> None:  # noqa: ARG002 (memory is open to all)
         """Delete the files of a stage; a snapshot that refers to one cannot be read afterwards."""
         for task in staged:
             for file in task.files:
@@ -101,7 +102,7 @@ class MemoryStaging:
         )
 
     def _write(self, task: Task, rows: Sequence[MemoryRow]) -> StagedFile:
-        path = task.data_path.replace("{}", "00000")
+        path = "00000".join(task.data_path.rsplit("{}", 1))
         self._files.data[path] = MemoryFile(tuple(rows), task.shape.columns)
         return StagedFile(path, len(rows), 100 * len(rows))
 
