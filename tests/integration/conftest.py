@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.h2 import h2_jar
+from tests.jars import fetched
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -26,6 +27,11 @@ JSON = {
 }
 
 
+def aws_bundle() -> Path:
+    """What Iceberg needs for S3 and Glue."""
+    return fetched("org.apache.iceberg", "iceberg-aws-bundle", "1.12.0")
+
+
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of the embedded catalog that this folder's tests share; tables are named after topics."""
@@ -35,8 +41,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(lake: Path) -> Iterator[SparkSession]:
     """A local Spark session with the embedded catalog."""
-    # The tests of outages have a catalog in that database.
-    session = open_session(lake, "local[2]", {"spark.jars": str(h2_jar())})
+    # The tests of outages have a catalog in that database, others have tables on S3.
+    session = open_session(lake, "local[2]", {"spark.jars": f"{h2_jar()},{aws_bundle()}"})
     yield session
     session.stop()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,31 @@ def contents(staged: Staged) -> dict[Path, bytes]:
     """The files of a stage, rejects included."""
     paths = [file.path for file in staged.files] + ([staged.rejects.path] if staged.rejects else [])
     return {path: path.read_bytes() for path in (Path(each.removeprefix("file:")) for each in paths)}
+
+
+def test_digits_go_into_the_name_whatever_the_directories_are_called(task: Task, tmp_path: Path) -> None:
+    odd = replace(task, data_path=f"file:{tmp_path}/{{}}/a{{}}b/frazil-7-{{}}.parquet")
+
+    staged = stage(odd)
+
+    (file,) = staged.files
+    assert Path(file.path.removeprefix("file:")).parent == tmp_path / "{}" / "a{}b"
+    assert Path(file.path.removeprefix("file:")).exists()
+
+
+def test_what_opens_the_storage_is_not_shown(task: Task) -> None:
+    opened = replace(task, data_access={"s3.secret-access-key": "hush"}, rejects_access={"adls.token": "hush"})
+
+    assert "hush" not in repr(opened)
+
+
+def test_storage_that_fails_is_a_value_and_its_secrets_are_not(task: Task, caplog: pytest.LogCaptureFixture) -> None:
+    for location, access, code in (
+        ("ftp://host/x-{}", {}, "storage_not_supported"),
+        ("s3://b/x-{}", {"s3.remote-signing-enabled": "true", "s3.session-token": "hush"}, "storage_not_supported"),
+    ):
+        staged = stage(replace(task, data_path=location, data_access=access))
+
+        assert staged.failure is not None
+        assert staged.failure.error == code
+        assert "hush" not in f"{staged}{caplog.text}"

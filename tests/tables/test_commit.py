@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from frazil.errors import CatalogUnavailable, CommitUnknown, Fenced
-from frazil.model import Conversion, SourcePartition, StagedFile, TableName
+from frazil.errors import CatalogUnavailable, CommitUnknown, Fenced, SchemaRace
+from frazil.model import Column, Conversion, Primitive, Shape, SourcePartition, StagedFile, TableName
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import Committed, commit
@@ -29,14 +29,20 @@ def table(catalog: MemoryCatalog) -> MemoryTarget:
 
 
 def append(
-    table: MemoryTarget, commit_id: str, after: str | None = None, *, owner: str = "me", epoch: int = 1
+    table: MemoryTarget,
+    commit_id: str,
+    after: str | None = None,
+    *,
+    owner: str = "me",
+    epoch: int = 1,
+    shapes: tuple[Shape, ...] = (),
 ) -> Committed:
     """Commit one file, as the owner of the table."""
     tokens = Tokens("shop", commit_id, owner, epoch, opener="here").with_channel(
         SourcePartition("orders", 0), Channel("9"), "c", "t"
     )
     path = table._table.write(())
-    expected = Expectation("SHOP", owner, epoch, after, (), table.uuid)
+    expected = Expectation("SHOP", owner, epoch, after, shapes, table.uuid)
     return commit(table, [StagedFile(path, 1, 1, {})], tokens, expected)
 
 
@@ -133,3 +139,41 @@ def test_a_writer_that_was_overtaken_adds_nothing(catalog: MemoryCatalog, table:
 
     assert committed(table) == "second"
     assert len(table._table.history) == 2
+
+
+def test_columns_that_change_at_the_moment_of_a_commit_are_told_of_and_the_commit_stands(
+    table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a REST catalog, which puts an append on top of whatever schema it finds."""
+    table._table.reshape([Column(1, "item", Primitive("string"))])
+    table.refresh()
+
+    def swap(each: MemorySwap, real: Callable[[], object]) -> object:
+        made = real()
+        table._table.rename_column("item", "thing")
+        each.made = table._table.state
+        return made
+
+    swapping(monkeypatch, swap)
+
+    with pytest.raises(SchemaRace, match="item was renamed to thing"):
+        append(table, "first", shapes=(table.shape(),))
+    assert committed(table) == "first"
+
+
+def test_optional_columns_that_are_added_at_the_moment_of_a_commit_do_no_harm(
+    table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table._table.reshape([Column(1, "item", Primitive("string"))])
+    table.refresh()
+
+    def swap(each: MemorySwap, real: Callable[[], object]) -> object:
+        made = real()
+        table._table.add_column("other", Primitive("string"))
+        table._table.change_spec()
+        each.made = table._table.state
+        return made
+
+    swapping(monkeypatch, swap)
+
+    assert append(table, "first", shapes=(table.shape(),)).tokens.commit == "first"

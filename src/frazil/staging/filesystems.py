@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from frazil.errors import StorageNotSupported
+from frazil.errors import StorageNotSupported, StorageUnavailable
 from frazil.staging.remote import Place
 
 _CONNECT: Final = 5.0
@@ -45,6 +45,7 @@ def place(location: str, access: Access) -> Place:
 
     Raises:
         StorageNotSupported: its scheme is none of those known here, or `access` asks for what Arrow cannot do.
+        StorageUnavailable: what has to answer first does not.
     """
     scheme, _, rest = location.partition(":")
     authority, _, path = rest.removeprefix("//").partition("/") if rest.startswith("//") else ("", "", rest[1:])
@@ -184,17 +185,20 @@ def _sas(access: Access, account: str, host: str) -> str | None:
     return found.removeprefix("?") if found else None
 
 
-def _hdfs(_scheme: str, authority: str, access: Access) -> fs.FileSystem:
+def _hdfs(_scheme: str, authority: str, _access: Access) -> fs.FileSystem:
     host, _, port = authority.partition(":")
     # Port 0 is what a name service has; for a plain host, it is the default.
     try:
-        return fs.HadoopFileSystem(host or "default", int(port or 0), access.get("hdfs.user"))
+        return fs.HadoopFileSystem(host or "default", int(port or 0))
     except OSError as error:
-        if "libhdfs" not in str(error) and "JVM" not in str(error):
-            raise
+        said = str(error)
+        if "Unable to load" not in said:
+            # A name node that does not answer.
+            raise StorageUnavailable(f"hdfs://{authority}: {said}") from None
         raise StorageNotSupported(
-            f"hdfs://{authority}: {error}. Tasks write to HDFS with Hadoop's native library: set HADOOP_HOME, "
-            "ARROW_LIBHDFS_DIR and CLASSPATH (`hadoop classpath --glob`) for the driver and the executors."
+            f"hdfs://{authority}: {said.splitlines()[0]}. Tasks write to HDFS with Hadoop's native library: set "
+            "JAVA_HOME, HADOOP_HOME, ARROW_LIBHDFS_DIR and CLASSPATH (`hadoop classpath --glob`) for the driver and "
+            "the executors."
         ) from None
 
 

@@ -13,7 +13,7 @@ from tests.integration.outages.watching import Watch, clean_rows, send
 from tests.integration.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.errors import CatalogUnavailable, CommitUnknown, StageFailed
+from frazil.errors import CatalogUnavailable, CommitUnknown, StorageUnavailable
 from frazil.testing.crash import call_at
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def test_a_disk_full_of_data_files_is_waited_for_and_nothing_half_is_left(
     disk.empty()
     caught_up(connector)
 
-    assert isinstance(error, StageFailed)
+    assert isinstance(error, StorageUnavailable)
     assert str(disk.root) in str(error)
     assert left == before
     assert left_in_scratch <= scratch

@@ -1,0 +1,121 @@
+"""An S3-compatible store on this machine, moto's, which checks who asks; and STS and Glue beside it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.request import Request, urlopen
+
+import boto3
+from moto.server import ThreadedMotoServer
+
+from frazil.dev.ports import LOOPBACK, free_port
+
+REGION = "eu-central-1"
+BUCKET = "lake"
+ACCOUNT = "123456789012"
+
+EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What opens the store."""
+
+    id: str
+    secret: str
+    token: str | None = None
+
+    def properties(self, endpoint: str) -> dict[str, str]:
+        """As Iceberg's FileIO wants to be told."""
+        told = {
+            "s3.endpoint": endpoint,
+            "s3.path-style-access": "true",
+            "client.region": REGION,
+            "s3.access-key-id": self.id,
+            "s3.secret-access-key": self.secret,
+        }
+        return told if self.token is None else {**told, "s3.session-token": self.token}
+
+
+class Store:
+    """A running store with one bucket."""
+
+    def __init__(self, port: int) -> None:
+        self.address = f"{LOOPBACK}:{port}"
+        self.endpoint = f"http://{self.address}"
+        nobody = Keys("nobody", "nothing")
+        self._client("s3", nobody).create_bucket(
+            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
+        )
+        iam = self._client("iam", nobody)
+        iam.create_user(UserName="owner")
+        iam.put_user_policy(UserName="owner", PolicyName="all", PolicyDocument=_policy(EVERYTHING))
+        made = iam.create_access_key(UserName="owner")["AccessKey"]
+        self.owner = Keys(made["AccessKeyId"], made["SecretAccessKey"])
+        self.require_signatures(yes=True)
+        self._s3 = self._client("s3", self.owner)
+
+    def require_signatures(self, *, yes: bool) -> None:
+        """Whether the store looks at credentials at all."""
+        url, count = f"{self.endpoint}/moto-api/reset-auth", b"0" if yes else b"inf"
+        urlopen(Request(url, count, {"Content-Type": "text/plain"})).close()
+
+    def names(self, prefix: str = "") -> list[str]:
+        """The names of the objects below a prefix."""
+        pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        return [each["Key"] for page in pages for each in page.get("Contents", [])]
+
+    def read(self, key: str) -> bytes:
+        """An object."""
+        content: bytes = self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+        return content
+
+    def uploads(self) -> list[str]:
+        """The keys of uploads that were begun and not ended."""
+        return [each["Key"] for each in self._s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])]
+
+    def lent(self, prefix: str, role: str) -> Keys:
+        """Keys that open what is below a prefix to whoever takes that role, until it is withdrawn."""
+        iam, sts = self._client("iam", self.owner), self._client("sts", self.owner)
+        arn = f"arn:aws:iam::{ACCOUNT}:role/{role}"
+        if role not in {each["RoleName"] for each in iam.list_roles()["Roles"]}:
+            iam.create_role(RoleName=role, AssumeRolePolicyDocument=_policy(EVERYTHING))
+            below = {"Effect": "Allow", "Action": "s3:*", "Resource": f"arn:aws:s3:::{BUCKET}/{prefix}/*"}
+            iam.put_role_policy(RoleName=role, PolicyName="below", PolicyDocument=_policy(below))
+        found = sts.assume_role(RoleArn=arn, RoleSessionName="frazil")["Credentials"]
+        return Keys(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
+
+    def withdraw(self, role: str) -> None:
+        """Have keys of that role open nothing any more."""
+        self._client("iam", self.owner).delete_role_policy(RoleName=role, PolicyName="below")
+
+    def _client(self, service: str, keys: Keys) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id=keys.id,
+            aws_secret_access_key=keys.secret,
+        )
+
+    @classmethod
+    @contextmanager
+    def running(cls) -> Iterator[Store]:
+        """One that runs for the time of the block."""
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        port = free_port()
+        server = ThreadedMotoServer(LOOPBACK, port, verbose=False)
+        server.start()
+        try:
+            yield cls(port)
+        finally:
+            server.stop()
+
+
+def _policy(statement: dict[str, str]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
