@@ -14,12 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from frazil.dev.ports import LOOPBACK
+from frazil.tables.jvm import java_class, java_message
 
 STATUS = {
+    "NotImplementedError": 404,
     "NoSuchTableException": 404,
     "NoSuchNamespaceException": 404,
     "NoSuchViewException": 404,
@@ -36,6 +37,7 @@ class RestCatalog:
     def __init__(self, spark: SparkSession, properties: Mapping[str, str]) -> None:
         """Serve a catalog with these properties of Iceberg's."""
         self._jvm = spark._jvm
+        self._gateway = spark.sparkContext._gateway
         java = self._jvm.java.util.HashMap()
         for key, value in properties.items():
             java.put(key, value)
@@ -72,7 +74,7 @@ class RestCatalog:
             case "POST", ["namespaces", _, "tables", _, "metrics"]:
                 return None
             case _:
-                raise LookupError(f"{method} {parts}")
+                raise NotImplementedError(f"{method} {parts}")
 
     def _create(self, namespace: Any, body: str) -> str:
         request = self._read(body, "CreateTable")
@@ -93,7 +95,7 @@ class RestCatalog:
                 return self._told(self._handlers.updateTable(self.catalog, name, request))
             case "DELETE":
                 return self._handlers.dropTable(self.catalog, name)
-        raise LookupError(method)
+        raise NotImplementedError(method)
 
     def _told(self, response: Any) -> str:
         text = self._jvm.org.apache.iceberg.rest.responses.LoadTableResponseParser.toJson(response)
@@ -103,12 +105,11 @@ class RestCatalog:
         given = [{"prefix": location, "config": dict(self.vending(location))}]
         return json.dumps({**json.loads(text), "storage-credentials": given})
 
-    def error(self, error: Py4JJavaError) -> tuple[int, str]:
+    def error(self, error: Exception) -> tuple[int, str]:
         """A failure as the protocol tells it."""
-        kind = error.java_exception.getClass().getSimpleName()
+        kind = java_class(error)
         status = STATUS.get(kind, 500)
-        message = str(error.java_exception.getMessage())
-        return status, json.dumps({"error": {"message": message, "type": kind, "code": status}})
+        return status, json.dumps({"error": {"message": java_message(error), "type": kind, "code": status}})
 
     def _read(self, body: str, what: str) -> Any:
         kind = self._jvm.org.apache.spark.util.Utils.classForName(f"{REQUESTS}.{what}Request", True, False)
@@ -119,10 +120,9 @@ class RestCatalog:
 
     def _namespace(self, name: str = "") -> Any:
         levels = name.split("\x1f") if name else []
-        array = self._jvm.org.apache.iceberg.catalog.Namespace.empty().levels() if not levels else None
-        if array is None:
-            text = self._jvm.org.apache.iceberg.rest.RESTUtil
-            return text.decodeNamespace("%1F".join(levels))
+        array = self._gateway.new_array(self._jvm.java.lang.String, len(levels))
+        for index, level in enumerate(levels):
+            array[index] = level
         return self._jvm.org.apache.iceberg.catalog.Namespace.of(array)
 
     def _identifier(self, namespace: str, table: str) -> Any:
@@ -161,10 +161,8 @@ def _handler(catalog: RestCatalog) -> type[BaseHTTPRequestHandler]:
             try:
                 text = catalog.handle(self.command, path[1:], body)
                 status = 204 if text is None else 200
-            except Py4JJavaError as error:
+            except Exception as error:  # noqa: BLE001 (a server answers whatever happens)
                 status, text = catalog.error(error)
-            except LookupError as error:
-                status, text = 404, json.dumps({"error": {"message": str(error), "type": "NotFound", "code": 404}})
             content = (text or "").encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
