@@ -23,7 +23,7 @@ from tests.s3 import BUCKET, Store
 from frazil import Connector
 from frazil.cycle.sweeping import sweep
 from frazil.dev.kafka import KafkaBroker
-from frazil.errors import CatalogUnavailable, SchemaRace, StorageUnavailable
+from frazil.errors import CatalogUnavailable, SchemaRace, StorageUnavailable, TableNotSupported
 from frazil.model import Conversion, TableName
 from frazil.tables import orphans, rejects
 from frazil.tables import table as tables
@@ -134,7 +134,8 @@ def rows_of(
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(store.read(key))
         monkeypatch.chdir(disk)
-        log = spark.sql(f"SELECT file FROM {catalog}.public.{topic.upper()}.metadata_log_entries ORDER BY timestamp")
+        table = connector.status()[0].table
+        log = spark.sql(f"SELECT file FROM {catalog}.{table}.metadata_log_entries ORDER BY timestamp")
         report = verify(iceberg.local(log.collect()[-1].file), connector.settings.key, topic, **known)
         assert report.clean, report
         return report.rows
@@ -335,7 +336,9 @@ def test_orphans_on_s3_are_removed_and_nothing_else_is(
     assert rows_of(connector, catalog, topic) == 10
 
 
-def test_a_topic_lands_through_glue(spark, connect, topic, rows_of, make_table, broker: KafkaBroker, store: Store):
+def test_a_topic_lands_through_glue_in_a_table_of_lower_case(
+    spark, connect, topic, rows_of, broker: KafkaBroker, store: Store
+):
     system = spark._jvm.java.lang.System
     system.setProperty("aws.accessKeyId", store.owner.id)
     system.setProperty("aws.secretAccessKey", store.owner.secret)
@@ -349,11 +352,11 @@ def test_a_topic_lands_through_glue(spark, connect, topic, rows_of, make_table, 
             **store.owner.properties(store.endpoint),
         },
     )
-    make_table(glue)
     send(broker.bootstrap_servers, topic, 0, 10)
     connector = connect(topic, **{"frazil.catalog": glue})
     caught_up(connector)
 
+    assert {status.table for status in connector.status()} == {f"public.{topic.lower()}"}
     assert rows_of(connector, glue, topic) == 10
 
 
@@ -361,3 +364,12 @@ def opened(spark: SparkSession, catalog: str, topic: str) -> tables.Table:
     java = iceberg_catalog(spark, catalog, Path("none"))
     found = Catalog(java, spark.sparkContext._gateway, catalog)
     return found.open(TableName(("public",), topic.upper()), None, Conversion())
+
+
+def test_a_table_that_iceberg_encrypts_is_refused_when_it_is_opened(connect, catalog, topic, make_table):
+    make_table(catalog, format__version="3", **{"encryption.key-id": "master"})
+    connector = connect(topic, **{"frazil.catalog": catalog})
+    until_state(connector, "FAILED")
+
+    assert isinstance(connector.error, TableNotSupported)
+    assert "encryption.key-id" in str(connector.error)

@@ -63,7 +63,8 @@ class Opener:
         found: dict[TableName, list[TopicFacts]] = {}
         for each in topics:
             target = self._settings.topic2table.resolve(each.topic, sanitised=self._settings.sanitize_table_names)
-            found.setdefault(meant(namespace, target.name, existing, quoted=target.quoted), []).append(each)
+            name = meant(namespace, target.name, existing, quoted=target.quoted, lower=self._catalog.lower_case)
+            found.setdefault(name, []).append(each)
         return found
 
     def open_new(self, tables: dict[TableName, OpenTable], topics: Iterable[TopicFacts]) -> None:

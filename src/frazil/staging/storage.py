@@ -10,7 +10,6 @@ from typing import Final
 
 import pyarrow as pa
 
-from frazil.config.secrets import MASK, is_secret
 from frazil.errors import StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.staging import local
 from frazil.staging.filesystems import place
@@ -29,6 +28,10 @@ _REFUSED: Final = re.compile(
 
 _PASSING: Final = re.compile(r"s3\.session-token|gcs\.oauth2\.token|adls\.sas-token\..*")
 """What opens a store for some time only; the next cycle has another one."""
+
+_MASK: Final = "****"
+_SECRET: Final = re.compile(r"secret|token|access-key|account\.key|connection-string")
+"""Properties whose values may never be shown."""
 
 _SIGNATURE: Final = re.compile(r"(?<=[?&])(sig|X-Amz-[\w-]+)=[^&\s'\"]+", re.IGNORECASE)
 
@@ -104,6 +107,6 @@ class Storage:
     def _without_secrets(self, text: str) -> str:
         """What a store says, without what opened it: addresses in its messages may have it."""
         for key, value in self._access.items():
-            if value and is_secret(key):
-                text = text.replace(value, MASK)
-        return _SIGNATURE.sub(rf"\1={MASK}", text)
+            if value and _SECRET.search(key):
+                text = text.replace(value, _MASK)
+        return _SIGNATURE.sub(rf"\1={_MASK}", text)

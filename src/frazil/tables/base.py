@@ -140,6 +140,10 @@ class Targets(Protocol):
     def at_once(self) -> int:
         """How many of its tables may be opened and committed to at a time."""
 
+    @property
+    def lower_case(self) -> bool:
+        """Whether all names in it are in lower case."""
+
     def namespace(self, name: str) -> tuple[str, ...]:
         """The namespace of that name: the existing one equal ignoring case, else the name as written."""
 

@@ -27,6 +27,9 @@ PROPERTIES_OF_CREATED: Final = {
 }
 """Properties of a table frazil creates; metadata files are replaced at every commit, so old ones are deleted."""
 
+_LOWER_CASE: Final = frozenset({"GlueCatalog", "HiveCatalog"})
+"""Classes of catalogs that take names in lower case, or make them so."""
+
 _log = structlog.get_logger(__name__)
 _Answer = TypeVar("_Answer")
 
@@ -41,6 +44,8 @@ class Catalog:
         self._gateway = gateway
         self.jvm = gateway.jvm
         self.name = name
+        self.lower_case = str(java.getClass().getSimpleName()) in _LOWER_CASE
+        """Whether all its names are in lower case."""
 
     def namespace(self, name: str) -> tuple[str, ...]:
         """The namespace of that name: the existing one equal ignoring case, else the name as written.
@@ -85,8 +90,9 @@ class Catalog:
         return sorted(tuple(str(level) for level in each.levels()) for each in found)
 
     def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
-        """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case."""
-        return meant(namespace, name, () if quoted else self.list_tables(namespace), quoted=quoted)
+        """The table a name means, as `frazil.tables.names.meant` has it."""
+        existing = () if quoted else self.list_tables(namespace)
+        return meant(namespace, name, existing, quoted=quoted, lower=self.lower_case)
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Table:
         """The table of that name, created with the properties `create` if it is missing.

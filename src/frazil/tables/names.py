@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable
 from frazil.model import TableName
 
 
-def meant(namespace: tuple[str, ...], name: str, existing: Collection[TableName], *, quoted: bool) -> TableName:
+def meant(
+    namespace: tuple[str, ...], name: str, existing: Collection[TableName], *, quoted: bool, lower: bool = False
+) -> TableName:
     """The table a name means: quoted, exactly that; unquoted, the one equal ignoring case, else upper case.
 
     Args:
@@ -15,7 +17,10 @@ def meant(namespace: tuple[str, ...], name: str, existing: Collection[TableName]
         name: as it was written.
         existing: the tables of the namespace.
         quoted: whether it was written in double quotes.
+        lower: whether the catalog has names in lower case only: then it means that.
     """
+    if lower:
+        return TableName(namespace, name.lower())
     if quoted:
         return TableName(namespace, name)
     return TableName(namespace, matching((table.name for table in existing), name) or name.upper())

@@ -44,6 +44,7 @@ class MemoryCatalog:
     def __init__(self, clock: Callable[[], float] = time, at_once: int = 1) -> None:
         """Make an empty one that takes changes to `at_once` tables at a time; `clock` gives seconds since the epoch."""
         self.at_once = at_once
+        self.lower_case = False
         self.clock = clock
         self.files = Files()
         self.tables: dict[TableName, MemoryTable] = {}
