@@ -129,7 +129,7 @@ def rows_of(
         # The oracle reads what is on disk. There, what is in the bucket lies where its locations lead as paths.
         disk = tmp_path / f"bucket{next(_numbers)}"
         for key in store.names():
-            if not key.endswith("/"):
+            if topic.lower() in key.lower() and not key.endswith("/"):
                 path = disk / "s3:" / BUCKET / key
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(store.read(key))

@@ -83,6 +83,7 @@ def stage(task: Task) -> Staged:
         worker.evict(task.reader)
         return Staged(task.shape, (), failure=error.failure)
     except (StorageUnavailable, StorageRefused, StorageNotSupported) as error:
+        worker.evict(task.reader)  # it may be in the midst of a range
         return Staged(task.shape, (), failure=StageFailure(error.code, error.cause))
     except Exception as error:  # noqa: BLE001 (whatever it is, the driver must hear it as a value)
         worker.evict(task.reader)

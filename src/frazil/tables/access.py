@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from frazil.tables.hadoop import PREFIXES, properties
+from frazil.tables.jvm import java_type
 
 LOCAL: Final = re.compile(r"file:|/")
 """How locations begin that anybody on this machine can open."""
@@ -38,8 +39,8 @@ def access(java: Any, jvm: Any, location: str) -> dict[str, str]:
     return {key: value for key, value in found.items() if key.startswith(_OF_STORAGE)}
 
 
-def are_given_out(java: Any) -> bool:
-    """Whether the catalog may give credentials for the table: for some time, and for its own location only."""
+def is_rest(java: Any) -> bool:
+    """Whether the table's catalog is behind REST: it may give out credentials, for a time and the table's location."""
     return str(java.operations().getClass().getSimpleName()) == "RESTTableOperations"
 
 
@@ -61,5 +62,5 @@ def _credentials(files: Any) -> list[Any]:
 
 def _mapping(jvm: Any, java: Any) -> dict[str, str]:
     """A map of Java's, fetched at once: every entry asked for would be a call."""
-    text = jvm.org.apache.iceberg.util.JsonUtil.mapper().writeValueAsString(java)
+    text = java_type(jvm, "org.apache.iceberg.util.JsonUtil").mapper().writeValueAsString(java)
     return {str(key): str(value) for key, value in orjson.loads(text).items()}

@@ -12,7 +12,6 @@ from typing import Any, Final
 from frazil.errors import CatalogUnavailable
 from frazil.model import StagedFile, TableName
 from frazil.tables import presence
-from frazil.tables.access import are_given_out
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message, java_type
 
@@ -22,13 +21,23 @@ _EXECUTORS: Final = "org.apache.iceberg.relocated.com.google.common.util.concurr
 class JvmSwap:
     """See `frazil.tables.base.Swap`."""
 
-    def __init__(self, name: TableName, table: Any, transaction: Any, jvm: Any, *, merges: bool) -> None:
-        """Swap what `transaction` began with on Iceberg's Java `table`; `merges` small manifests if there are many."""
+    def __init__(self, name: TableName, table: Any, transaction: Any, jvm: Any, *, merges: bool, rest: bool) -> None:
+        """Swap what `transaction` began with on Iceberg's Java `table`.
+
+        Args:
+            name: the table's.
+            table: Iceberg's.
+            transaction: of that table.
+            jvm: where both live.
+            merges: whether to merge small manifests, if there are many.
+            rest: whether the catalog is behind REST.
+        """
         self._name = name
         self._table = table
         self._transaction = transaction
         self._jvm = jvm
         self._merges = merges
+        self._rest = rest
         self.base = self.made = JvmState(transaction.startMetadata(), jvm, table)
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
@@ -57,7 +66,7 @@ class JvmSwap:
             if java_class(error) == "CommitFailedException":
                 raise RaceLost from error
             raise OutcomeUnknown(f"{java_message(error)}; its metadata is in {self._directory}") from error
-        if are_given_out(self._table):
+        if self._rest:
             # A REST catalog merges our change into what it has by then, and answers with what came of it.
             self.made = JvmState(self._transaction.underlyingOps().current(), self._jvm, self._table)
         return JvmSnapshot(made.currentSnapshot(), self._table)

@@ -18,7 +18,7 @@ from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables import presence
-from frazil.tables.access import access, are_given_out
+from frazil.tables.access import access, is_rest
 from frazil.tables.evolution import unambiguous
 from frazil.tables.expiry import MOST_KEPT, kept, told_by_snapshots
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, JvmState, java_class, java_message, java_type
@@ -81,7 +81,7 @@ class Table:
     @cached_property
     def confined(self) -> bool:
         """Whether what its catalog gives out may open nothing but its location."""
-        return are_given_out(self.java)
+        return is_rest(self.java)
 
     @property
     def is_ours(self) -> bool:
@@ -136,7 +136,12 @@ class Table:
         """Read the newest version, to replace it; raises what `refresh` raises."""
         try:
             swap = JvmSwap(
-                self.name, self.java, self.java.newTransaction(), self._jvm, merges=self._swaps % _MERGE_EVERY == 0
+                self.name,
+                self.java,
+                self.java.newTransaction(),
+                self._jvm,
+                merges=self._swaps % _MERGE_EVERY == 0,
+                rest=self.confined,
             )
         except JAVA_ERRORS as error:
             raise self.unreadable(error) from error
