@@ -39,7 +39,7 @@ def private_directory() -> Path:
 
 def sweep(root: Path) -> None:
     """Remove the directories below `root` whose workers are gone."""
-    for left in root.iterdir():
+    for left in root.glob("frazil-*"):
         if not _NAME.match(left.name):
             continue
         held = _lock(left)
