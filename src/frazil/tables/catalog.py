@@ -30,6 +30,9 @@ PROPERTIES_OF_CREATED: Final = {
 _LOWER_CASE: Final = frozenset({"GlueCatalog", "HiveCatalog"})
 """Classes of catalogs that take names in lower case, or make them so."""
 
+_NO_SUCH_NAMESPACE: Final = frozenset({"NoSuchNamespaceException", "EntityNotFoundException"})
+"""What catalogs throw that list the tables of a namespace they do not have; the second is Glue's own."""
+
 _log = structlog.get_logger(__name__)
 _Answer = TypeVar("_Answer")
 
@@ -73,7 +76,7 @@ class Catalog:
         try:
             listed = self._java.listTables(self._namespace(namespace))
         except JAVA_ERRORS as error:
-            if java_class(error) == "NoSuchNamespaceException":
+            if java_class(error) in _NO_SUCH_NAMESPACE:
                 return []
             raise CatalogUnavailable(f"list the tables of {'.'.join(namespace)}", java_message(error)) from error
         return sorted(TableName(namespace, str(each.name())) for each in listed)

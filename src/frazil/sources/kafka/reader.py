@@ -21,7 +21,7 @@ from frazil.sources.kafka.patience import for_a_record
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
-_FIRST_BATCH = 200
+_FIRST_BATCH = 20
 """Records of the first batch, before the size of a record is known."""
 
 _SAMPLES = 256
