@@ -50,7 +50,7 @@ def main(file: Path, bare: str) -> None:
     connector.start()
     found = {"caught_up": connector.wait_until_caught_up(120)}
     found["used"] = context.parallelize(range(4), 4).mapPartitions(use).collect()
-    found["rows"] = spark.sql(f"SELECT n FROM {table} ORDER BY n").toPandas()["n"].tolist()
+    found["rows"] = [row["n"] for row in spark.sql(f"SELECT n FROM {table} ORDER BY n").collect()]
     connector.stop()
     context.pythonExec = bare
     other = Connector.from_properties({**configuration, "name": "other"}, spark)

@@ -32,7 +32,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `frazil pack` makes of the environment that runs the tests."""
     archive = tmp_path_factory.mktemp("packed") / "environment.tar.gz"
     done = frazil("pack", archive)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip() == str(archive)
     return archive
 
@@ -86,7 +86,7 @@ def found(
         timeout=240,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return said
 
