@@ -163,8 +163,8 @@ class Meter:
 
     @property
     def processes(self) -> list[psutil.Process]:
-        """All processes seen so far."""
-        return list(self._known.values())
+        """All processes seen so far that still run; the numbers of those that ended may be others' by now."""
+        return [process for process in self._known.values() if process.is_running()]
 
     @property
     def peaks(self) -> dict[str, list[int]]:
@@ -234,6 +234,7 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
         "load_before": round(os.getloadavg()[0], 2),
+        "stolen_before": round(psutil.cpu_times_percent(interval=1).steal),
         **{name: version(name) for name in LIBRARIES},
     }
 
@@ -243,7 +244,7 @@ def described(found: Mapping[str, Any]) -> str:
     libraries = ", ".join(f"{name} {found[name]}" for name in LIBRARIES)
     return (
         f"{found['cores']} cores, {found['cpu']}, {found['memory_gb']} GB; Python {found['python']}, {libraries}; "
-        f"load before the start {found['load_before']}"
+        f"before the start: load {found['load_before']}, {found['stolen_before']} % of the time stolen by others"
     )
 
 

@@ -1,6 +1,7 @@
 """How old records are when they are in the table, and how long a small cycle takes.
 
-    python bench/latency.py [--rate 1000] [--seconds 60] [--warmup 20] [--json FILE] [--only follow small]
+    python bench/latency.py [--rate 1000] [--seconds 60] [--warmup 20] [--runs 3] [--intervals 1000 0]
+                            [--subjects frazil plain-spark] [--only follow small] [--json FILE]
 
 docs/performance.md says what the columns mean.
 """
@@ -18,17 +19,14 @@ from typing import Any, Final
 
 import lake
 import workload
-from common import CONSOLE, Answer, Columns, Job, Subject, described, machine, percentile, plain, show
+from common import CONSOLE, Answer, Columns, Job, Subject, described, machine, medians, percentile, plain, show
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer
 from frazil.testing.topics import wait_until
 
 PARTITIONS: Final = 4
-INTERVALS: Final = (1000, 0)
-"""Values of `frazil.commit.interval.ms` to follow a producer with."""
-
-FOLLOWERS: Final[Mapping[str, str]] = {"frazil": "subject_frazil.py"}
-"""Subjects that follow a producer until their input is closed. Another one belongs here once it can."""
+FOLLOWERS: Final[Mapping[str, str]] = {"frazil": "subject_frazil.py", "plain-spark": "subject_plain_follow.py"}
+"""Subjects that follow a producer until their input is closed."""
 
 STARTED: Final = 3
 """Commits after which a subject counts as started; the warm-up begins then."""
@@ -38,7 +36,9 @@ SMALL_CYCLES: Final = 50
 SMALL_WARMUP: Final = 10
 """Small cycles that are run before those that count."""
 
-PHASES: Final = ("plan", "stage", "commit", "acknowledge")
+PHASES: Final = ("plan", "stage", "append", "commit", "acknowledge")
+"""Of a cycle; plain Spark has an append in place of stage, commit and acknowledge."""
+
 PARTS: Final = ("read", "convert", "project", "move")
 
 SPREAD: Final[Columns] = {
@@ -57,11 +57,12 @@ def main() -> None:
     try:
         with KafkaBroker(directory / "broker", progress=CONSOLE.log) as broker:
             if "follow" in asked.only:
-                results["follow"] = [
-                    follow(name, interval, asked, broker, directory) for name in FOLLOWERS for interval in INTERVALS
-                ]
+                results["follow"] = follow_all(asked, broker, directory)
             if "small" in asked.only:
-                results["small"] = small_cycles(asked, broker, directory)
+                runs = [small_cycles(asked, broker, directory, run) for run in range(asked.runs)]
+                middle = cell_medians(runs)
+                results["small"] = {"runs": runs, "medians": middle}
+                show(f"{SMALL_CYCLES} cycles of {SMALL_RECORDS} records: medians of {asked.runs}", SPREAD, middle)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     if asked.json:
@@ -74,14 +75,40 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=60, help="how long latencies are measured")
     parser.add_argument("--warmup", type=int, default=20, help="seconds before that, once it has begun to commit")
     parser.add_argument("--cores", type=int, default=2, help="Spark's local[N]")
+    parser.add_argument("--runs", type=int, default=3, help="how often each is measured; they take turns")
+    parser.add_argument("--intervals", type=int, nargs="+", default=(1000, 0), help="frazil.commit.interval.ms")
+    parser.add_argument("--subjects", nargs="+", choices=FOLLOWERS, default=list(FOLLOWERS), metavar="NAME")
     parser.add_argument("--only", nargs="+", choices=("follow", "small"), default=("follow", "small"))
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
     return parser.parse_args()
 
 
-def follow(name: str, interval: int, asked: argparse.Namespace, broker: KafkaBroker, directory: Path) -> dict[str, Any]:
+def follow_all(asked: argparse.Namespace, broker: KafkaBroker, directory: Path) -> list[dict[str, Any]]:
+    """All subjects at all intervals, in turns."""
+    rows = []
+    for interval in asked.intervals:
+        found = [
+            follow(name, interval, asked, broker, directory, run)
+            for run in range(asked.runs)
+            for name in asked.subjects
+        ]
+        rows += found
+        for name in asked.subjects:
+            tables = [[*row["latency"], *row["parts"]] for row in found if row["subject"] == name]
+            show(f"{name}, commit interval {interval} ms: medians of {asked.runs}", SPREAD, cell_medians(tables))
+    return rows
+
+
+def cell_medians(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The median of each cell of tables of the same rows."""
+    return [{"what": same[0]["what"], **medians(same)} for same in zip(*tables, strict=True)]
+
+
+def follow(
+    name: str, interval: int, asked: argparse.Namespace, broker: KafkaBroker, directory: Path, run: int
+) -> dict[str, Any]:
     """Follow a producer of steady rate, and look at every record of the measured time."""
-    topic = f"{name}-{interval}"
+    topic = f"{name}-{interval}-{run}"
     workload.create_topic(broker.bootstrap_servers, topic, PARTITIONS)
     home = directory / topic
     job = job_for(broker, topic, home, asked, {"frazil.commit.interval.ms": str(interval)})
@@ -117,13 +144,14 @@ def follow(name: str, interval: int, asked: argparse.Namespace, broker: KafkaBro
     return row
 
 
-def small_cycles(asked: argparse.Namespace, broker: KafkaBroker, directory: Path) -> list[dict[str, Any]]:
+def small_cycles(asked: argparse.Namespace, broker: KafkaBroker, directory: Path, run: int) -> list[dict[str, Any]]:
     """Cycles of a hundred records, back to back."""
-    workload.create_topic(broker.bootstrap_servers, "small", PARTITIONS)
-    home = directory / "small"
+    topic = f"small-{run}"
+    workload.create_topic(broker.bootstrap_servers, topic, PARTITIONS)
+    home = directory / topic
     options = {"records": SMALL_RECORDS, "cycles": SMALL_WARMUP + SMALL_CYCLES}
     CONSOLE.log(f"{options['cycles']} cycles of {SMALL_RECORDS} records")
-    with Subject("subject_small_cycle.py", job_for(broker, "small", home, asked, {}, options)) as subject:
+    with Subject("subject_small_cycle.py", job_for(broker, topic, home, asked, {}, options)) as subject:
         answer = subject.finish()
     odd = [cycle for cycle in answer.cycles if cycle["records"] != SMALL_RECORDS]
     complete = lake.landed(lake.files_of_table(home)).is_complete(SMALL_RECORDS * options["cycles"])
@@ -169,7 +197,7 @@ def moments(answer: Answer) -> dict[int, lake.Moments]:
 def phases(cycles: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """How the wall time of whole cycles, of their phases, and of the parts of their slowest task spreads."""
     rows = [spread("whole cycle", [sum(cycle["seconds"].values()) for cycle in cycles])]
-    for phase in PHASES:
+    for phase in (each for each in PHASES if each in cycles[0]["seconds"]):
         rows.append(spread(f"  {phase}", [cycle["seconds"][phase] for cycle in cycles]))
         if phase == "stage":
             rows += [

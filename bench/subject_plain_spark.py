@@ -32,12 +32,9 @@ def main() -> None:
     job = told()
     spark = session(job)
     create_table(spark)
-    read = reader(job)
     cycles: list[dict[str, Any]] = []
     for number, ranges in enumerate(batches(job)):
-        schema = "partition int, start bigint, end bigint"
-        offsets = spark.createDataFrame(spark.sparkContext.parallelize(ranges, len(ranges)), schema)
-        rows(offsets.mapInArrow(read, RECORDS), job.topic).writeTo(FULL_NAME).append()
+        append(spark, job, ranges)
         records = sum(end - start for _, start, end in ranges)
         cycles.append({"number": number, "records": records, "committed": time.time()})
     tell(job, Answer(cycles[-1]["committed"], cycles=cycles))
@@ -61,6 +58,13 @@ def session(job: Job) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def append(spark: SparkSession, job: Job, ranges: list[tuple[int, int, int]]) -> None:
+    """Land ranges, each a partition, a first offset and the one after the last; a task for each."""
+    schema = "partition int, start bigint, end bigint"
+    offsets = spark.createDataFrame(spark.sparkContext.parallelize(ranges, len(ranges)), schema)
+    rows(offsets.mapInArrow(reader(job), RECORDS), job.topic).writeTo(FULL_NAME).append()
 
 
 def batches(job: Job) -> list[list[tuple[int, int, int]]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+import orjson
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from frazil.dev.orders import order
+from frazil.dev.orders import order, text
 from frazil.tables.session import DEFAULT_NAMESPACE, EMBEDDED
 
 if TYPE_CHECKING:
@@ -31,23 +32,47 @@ METADATA: Final = (
 """RECORD_METADATA as frazil creates it."""
 
 
+SHORT: Final = 300
+"""Orders that are to have fewer bytes lack some keys."""
+
+_NOTES: Final = 1 << 24
+"""Bytes of the text that notes of another size are cut from."""
+
+
 def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
     """Make the topic."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
     admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(60)
 
 
-def load(bootstrap_servers: str, topic: str, partitions: int, records: int) -> int:
-    """Fill a new topic with orders 0 to `records`, lz4 on the wire and on disk; return the bytes of their values."""
+def load(bootstrap_servers: str, topic: str, partitions: int, records: int, record_bytes: int | None = None) -> int:
+    """Fill a new topic with orders 0 to `records`, lz4 on the wire and on disk; return the bytes of their values.
+
+    With `record_bytes` they have about as many bytes each: their notes are cut or grow; below `SHORT` they have none.
+    """
     create_topic(bootstrap_servers, topic, partitions)
     producer = order_producer(bootstrap_servers)
     rng, size = Random(0), 0
+    notes = text(Random(1), _NOTES) if record_bytes else b""
     for number in range(records):
         value = order(number, rng)
+        if record_bytes:
+            value = _sized(value, record_bytes, notes, rng.randrange(_NOTES - record_bytes))
         size += len(value)
         send(producer, topic, value, b"%d" % number, number % partitions)
     producer.flush()
     return size
+
+
+def _sized(value: bytes, size: int, notes: bytes, begin: int) -> bytes:
+    if size < SHORT:
+        # Without its date, items, address and note.
+        found = orjson.loads(value)
+        return orjson.dumps(
+            {key: found[key] for key in ("order_id", "customer_name", "order_total", "isPaid", "status")}
+        )
+    before = value[: value.rindex(b'"note":"') + len(b'"note":"')]
+    return before + notes[begin : begin + max(1, size - len(before) - 2)] + b'"}'
 
 
 def order_producer(bootstrap_servers: str, largest: int = 1_000_000) -> Producer:

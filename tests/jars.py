@@ -23,14 +23,16 @@ def fetched(organisation: str, module: str, version: str) -> Path:
 def _fetch(jar: Path, organisation: str, module: str, version: str) -> None:
     (ivy,) = pyspark_jars().glob("ivy-*.jar")
     with tempfile.TemporaryDirectory(dir=jar.parent) as arriving:
-        # On the command line, Ivy has no way to leave out what a jar depends on.
+        # On the command line, Ivy has no way to leave out sources and what a jar depends on.
         wanted = Path(arriving) / "ivy.xml"
         wanted.write_text(
             f'<ivy-module version="2.0"><info organisation="frazil" module="tests"/><dependencies>'
-            f'<dependency org="{organisation}" name="{module}" rev="{version}" transitive="false"/>'
+            f'<dependency org="{organisation}" name="{module}" rev="{version}" conf="default->master"/>'
             f"</dependencies></ivy-module>"
         )
         command = [require_java(), "-cp", str(ivy), "org.apache.ivy.Main", "-ivy", str(wanted)]
         pattern = ["-confs", "default", "-retrieve", "[artifact]-[revision].[ext]"]
-        subprocess.run([*command, *pattern], cwd=arriving, check=True, capture_output=True)
+        done = subprocess.run([*command, *pattern], cwd=arriving, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"Ivy could not fetch {module} {version}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         (Path(arriving) / jar.name).rename(jar)

@@ -48,6 +48,9 @@ class Store:
     def __init__(self, port: int) -> None:
         self.address = f"{LOOPBACK}:{port}"
         self.endpoint = f"http://{self.address}"
+        # What moto knows belongs to the process: another store may have been before.
+        urlopen(Request(f"{self.endpoint}/moto-api/reset", b"")).close()
+        self.require_signatures(yes=False)
         nobody = Keys("nobody", "nothing")
         self._client("s3", nobody).create_bucket(
             Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}

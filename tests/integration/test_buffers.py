@@ -103,6 +103,7 @@ def test_bytes_alone_make_a_partition_due_before_and_after_a_first_commit(buffer
 def test_each_partition_waits_for_itself(buffered, make_topic, rows, broker: KafkaBroker):
     topic = make_topic(partitions=2)
     connector = buffered(topic, **{**NEVER, "buffer.count.records": "5"})
+    plans_pass(connector, 1)  # now there is a table to look into
     produce(broker.bootstrap_servers, topic, numbers(0, 2), partition=0)
     produce(broker.bootstrap_servers, topic, numbers(10, 6), partition=1)
 

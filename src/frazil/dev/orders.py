@@ -96,7 +96,7 @@ def _pools() -> Pools:
         addresses=[_address(rng) for _ in range(ADDRESSES)],
         customers=[f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}".encode() for _ in range(CUSTOMERS)],
         moments=[f"{FIRST_MOMENT + timedelta(seconds=n):%Y-%m-%dT%H:%M:%SZ}".encode() for n in range(MOMENTS)],
-        notes=_text(rng, WINDOWS + NOTE_LENGTH),
+        notes=text(rng, WINDOWS + NOTE_LENGTH),
     )
 
 
@@ -112,6 +112,7 @@ def _address(rng: Random) -> bytes:
     return orjson.dumps({"city": city, "zip": f"{rng.randrange(100_000):05d}", "geo": position})
 
 
-def _text(rng: Random, length: int) -> bytes:
+def text(rng: Random, length: int) -> bytes:
+    """Random letters and blanks, as notes are made of; `length` bytes."""
     letters = (string.ascii_lowercase + " " * 5).encode()
     return rng.randbytes(length).translate(bytes(letters[byte % len(letters)] for byte in range(256)))

@@ -14,7 +14,8 @@ from frazil.pipes.types import VARIANT, field_ids, file_name
 from frazil.sql import ident, literal
 from frazil.staging.metrics import Statistics
 
-_COMPRESSION: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
+_FORMAT: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, WRITE_BLOOM_FILTER false"
+"""DuckDB gives Bloom filters to columns that have a dictionary, which answers the same question without error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Written:
 
 def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[Column], path: Path) -> Written:
     """Write what `select` yields to `path`, with the columns' field ids."""
-    options = [_COMPRESSION, f"FIELD_IDS {field_ids(columns)}", "RETURN_STATS"]
+    options = [_FORMAT, f"FIELD_IDS {field_ids(columns)}", "RETURN_STATS"]
     variants = [file_name(column) for column in columns if column.type == VARIANT]
     if variants:
         # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless told not to.

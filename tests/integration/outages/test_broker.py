@@ -85,7 +85,7 @@ def test_offsets_that_could_not_be_published_are_published_when_the_broker_is_ba
 def test_a_slow_broker_is_no_outage(through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str, judge):
     with proxy.behaving(Delay(0.2)):
         send(frail.bootstrap_servers, frail_topic, 0, 1_000)
-        connector = through_proxy(frail_topic)
+        connector = through_proxy(frail_topic, **{"consumer.override.request.timeout.ms": "20000"})
         watch = Watch(connector)
         caught_up(connector)
         send(frail.bootstrap_servers, frail_topic, 1_000, 1_000)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
 from frazil.model import Range, StagedRange, StageFailure
@@ -122,6 +123,7 @@ class RangeReader:
                 raise self._silence()
             for records in _pieces(self._accept(messages)):
                 batch = _to_arrow(records)
+                self._count(batch)
                 average = max(1, batch.nbytes // len(records))
                 wanted = min(_BATCH_RECORDS, max(1, _BATCH_BYTES // average))
                 self._left_bytes -= batch.nbytes
@@ -134,40 +136,47 @@ class RangeReader:
     def _accept(self, messages: Sequence[Message]) -> list[Message]:
         """The records that belong to the ranges; notes ends and raises for what cannot be read."""
         accepted = []
+        ends = {number: each.range.end for number, each in self._open.items()}
+        last: dict[int, Message] = {}
         finished: set[int] = set()
         for message in messages:
-            number, error = message.partition(), message.error()
+            number, error, offset = message.partition(), message.error(), message.offset()
             if error is not None:
                 self._event(number, error)
-            each = self._open.get(number)
-            if each is None or (error is not None and error.code() != _END):
+            end = ends.get(number)
+            if end is None or (error is not None and error.code() != _END):
                 continue
-            if error is None and message.offset() < each.range.end:
-                accepted.append(message)
-            # The offset of an end is the next record's.
-            if message.offset() + (error is None) >= each.range.end:
+            if error is None:
+                if offset < end:
+                    accepted.append(message)
+                    last[number] = message
+                offset += 1  # the offset of an end is the next record's
+            if offset >= end:
                 finished.add(number)
-        self._count(accepted)
+        for number, message in last.items():
+            each = self._progress[number]
+            each.staged = replace(each.staged, covered=message.offset() + 1, leader_epoch=message.leader_epoch())
         self._finish(finished)
         return accepted
 
-    def _count(self, records: Sequence[Message]) -> None:
-        by_partition: dict[int, list[Message]] = {}
-        for message in records:
-            by_partition.setdefault(message.partition(), []).append(message)
-        for number, messages in by_partition.items():
+    def _count(self, batch: pa.RecordBatch) -> None:
+        """Add records to what is known of their ranges."""
+        found = batch.column("partition").unique().to_pylist()
+        for number in found:
+            rows = batch if len(found) == 1 else batch.filter(pc.equal(batch.column("partition"), number))
             each = self._progress[number]
-            stamps = [stamp for kind, stamp in (message.timestamp() for message in messages) if kind]
-            known = [stamp for stamp in (each.staged.oldest, each.staged.newest) if stamp is not None] + stamps
+            stamps = rows.column("timestamp").drop_null()
+            known = [stamp for stamp in (each.staged.oldest, each.staged.newest) if stamp is not None]
+            if len(stamps):
+                known += pc.min_max(stamps).as_py().values()
+            sampled = stamps.to_numpy()[:: max(1, len(stamps) // self._samples)].tolist()
             each.staged = replace(
                 each.staged,
-                covered=messages[-1].offset() + 1,
-                parsed=each.staged.parsed + len(messages),
-                bytes=each.staged.bytes + sum(len(message.value() or b"") for message in messages),
-                leader_epoch=messages[-1].leader_epoch(),
+                parsed=each.staged.parsed + rows.num_rows,
+                bytes=each.staged.bytes + (pc.sum(pc.binary_length(rows.column("value"))).as_py() or 0),
                 oldest=min(known, default=None),
                 newest=max(known, default=None),
-                sample=(*each.staged.sample, *stamps[:: max(1, len(stamps) // self._samples)])[-self._samples :],
+                sample=(*each.staged.sample, *sampled)[-self._samples :],
             )
 
     def _event(self, number: int, error: KafkaError) -> None:
