@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from frazil.testing.oracle import verify
 from frazil.testing.report import OracleReport
 
 Connect = Callable[..., Connector]
+AddCatalog = Callable[[dict[str, str]], str]
 
 JSON = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -45,6 +47,23 @@ def spark(lake: Path) -> Iterator[SparkSession]:
     session = open_session(lake, "local[2]", {"spark.jars": f"{h2_jar()},{aws_bundle()}"})
     yield session
     session.stop()
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def add_catalog(spark: SparkSession) -> AddCatalog:
+    """Tell Spark of one more catalog, under a name nobody has used: Spark keeps what it first found there."""
+
+    def add(settings: dict[str, str]) -> str:
+        name = f"remote{next(_numbers)}"
+        spark.conf.set(f"spark.sql.catalog.{name}", "org.apache.iceberg.spark.SparkCatalog")
+        for key, value in {"cache-enabled": "false", **settings}.items():
+            spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
+        return name
+
+    return add
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
-from tests.integration.conftest import aws_bundle
+from tests.integration.conftest import AddCatalog, aws_bundle
 from tests.integration.outages.watching import Watch, send
 from tests.integration.processes import Running, write_properties
 from tests.integration.waiting import caught_up, until_state
@@ -91,17 +91,9 @@ def settings(served: tuple[RestCatalog, str], store: Store, wire: Proxy) -> dict
 
 
 @pytest.fixture
-def catalog(spark: SparkSession, settings: dict[str, str]) -> str:
+def catalog(add_catalog: AddCatalog, settings: dict[str, str]) -> str:
     """The name under which a test has it."""
-    return configured(spark, settings)
-
-
-def configured(spark: SparkSession, settings: dict[str, str]) -> str:
-    name = f"remote{next(_numbers)}"
-    spark.conf.set(f"spark.sql.catalog.{name}", "org.apache.iceberg.spark.SparkCatalog")
-    for key, value in {"cache-enabled": "false", **settings}.items():
-        spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
-    return name
+    return add_catalog(settings)
 
 
 @pytest.fixture
@@ -259,9 +251,9 @@ def test_an_outage_of_the_store_is_waited_for_and_nothing_half_is_left(
 
 
 def test_keys_that_the_catalog_lends_for_a_table_open_its_rows_and_rejects_and_are_renewed(
-    spark, connect, rest, settings, topic, rows_of, make_table, broker, store: Store, wire: Proxy, monkeypatch
+    connect, add_catalog, rest, settings, topic, rows_of, make_table, broker, store: Store, wire: Proxy, monkeypatch
 ):
-    owners = configured(spark, settings)
+    owners = add_catalog(settings)
     make_table(owners)
     monkeypatch.setattr(tables, "_RENEW_AFTER", 0.0)
     role = "first"
@@ -271,7 +263,7 @@ def test_keys_that_the_catalog_lends_for_a_table_open_its_rows_and_rejects_and_a
 
     monkeypatch.setattr(rest, "vending", lend)
     public = {key: text for key, text in settings.items() if "key" not in key}
-    lent = configured(spark, public)
+    lent = add_catalog(public)
     send(broker.bootstrap_servers, topic, 0, 10)
     connector = connect(topic, **{"frazil.catalog": lent, "errors.tolerance": "all"})
     caught_up(connector)
@@ -337,20 +329,19 @@ def test_orphans_on_s3_are_removed_and_nothing_else_is(
 
 
 def test_a_topic_lands_through_glue_in_a_table_of_lower_case(
-    spark, connect, topic, rows_of, broker: KafkaBroker, store: Store
+    spark, connect, add_catalog: AddCatalog, topic, rows_of, broker: KafkaBroker, store: Store
 ):
     system = spark._jvm.java.lang.System
     system.setProperty("aws.accessKeyId", store.owner.id)
     system.setProperty("aws.secretAccessKey", store.owner.secret)
-    glue = configured(
-        spark,
+    glue = add_catalog(
         {
             "type": "glue",
             "glue.endpoint": store.endpoint,
             "warehouse": f"s3://{BUCKET}/glue",
             "io-impl": FILES,
             **store.owner.properties(store.endpoint),
-        },
+        }
     )
     send(broker.bootstrap_servers, topic, 0, 10)
     connector = connect(topic, **{"frazil.catalog": glue})

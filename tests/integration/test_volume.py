@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 from tests.h2 import Database
+from tests.integration.conftest import AddCatalog
 from tests.integration.waiting import caught_up, tokens, until_state
 
 from frazil import Connector
@@ -221,7 +222,7 @@ def test_a_bad_record_in_a_part_of_a_hot_partition_leaves_what_is_behind_it(conn
 
 
 @pytest.fixture
-def many(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+def many(add_catalog: AddCatalog, tmp_path: Path) -> Iterator[str]:
     """The name of a catalog in a database that takes many writers at once."""
     with Database.running(tmp_path / "database") as database:
         settings = {
@@ -232,12 +233,8 @@ def many(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
             "jdbc.schema-version": "V1",
             "clients": "8",
             "warehouse": f"file://{tmp_path}/warehouse",
-            "cache-enabled": "false",
         }
-        spark.conf.set("spark.sql.catalog.many", "org.apache.iceberg.spark.SparkCatalog")
-        for key, value in settings.items():
-            spark.conf.set(f"spark.sql.catalog.many.{key}", value)
-        yield "many"
+        yield add_catalog(settings)
 
 
 def test_many_tables_are_staged_by_one_job_and_committed_side_by_side(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from tests.h2 import Database
+from tests.integration.conftest import AddCatalog
 from tests.integration.outages.watching import Watch, send
 from tests.integration.waiting import caught_up
 
@@ -26,8 +26,6 @@ pytestmark = pytest.mark.slow
 SWAP = ".metadata.json".encode("utf-16-be")
 """What stands in the database's swap of metadata files, and in no other request; H2 sends texts as UTF-16."""
 
-_numbers = itertools.count(1)
-
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
@@ -43,9 +41,8 @@ def wire(database: Database) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def catalog(spark: SparkSession, wire: Proxy, tmp_path: Path) -> str:
+def catalog(add_catalog: AddCatalog, wire: Proxy, tmp_path: Path) -> str:
     """The name of a catalog that nobody has used yet, behind the proxy."""
-    name = f"remote{next(_numbers)}"
     url = f"jdbc:h2:tcp://{wire.address}/catalog;NETWORK_TIMEOUT=2000;DATABASE_TO_UPPER=FALSE"
     settings = {
         "type": "jdbc",
@@ -56,12 +53,8 @@ def catalog(spark: SparkSession, wire: Proxy, tmp_path: Path) -> str:
         # What H2 says of connections that broke; Iceberg would keep them for ever.
         "retryable_status_codes": "90007,90067,90121",
         "warehouse": f"file://{tmp_path}/warehouse",
-        "cache-enabled": "false",
     }
-    spark.conf.set(f"spark.sql.catalog.{name}", "org.apache.iceberg.spark.SparkCatalog")
-    for key, value in settings.items():
-        spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
-    return name
+    return add_catalog(settings)
 
 
 @pytest.fixture
