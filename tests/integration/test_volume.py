@@ -256,7 +256,9 @@ def test_many_tables_are_staged_by_one_job_and_committed_side_by_side(
     assert len(groups.run[0]) == TABLES
     assert len(reports[0].snapshots) == TABLES
     assert len(reports) == 1
-    counted = " UNION ALL ".join(f"SELECT count(*) AS rows FROM {many}.public.MANY_{number}" for number in range(TABLES))
+    counted = " UNION ALL ".join(
+        f"SELECT count(*) AS rows FROM {many}.public.MANY_{number}" for number in range(TABLES)
+    )
     assert [row.rows for row in spark.sql(counted).collect()] == [10] * TABLES
 
 
