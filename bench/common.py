@@ -128,6 +128,11 @@ class Subject:
                 process.kill()
         self._process.wait()
 
+    @property
+    def ended(self) -> bool:
+        """Whether its process has."""
+        return self._process.poll() is not None
+
     def finish(self, timeout: float = 1800) -> Answer:
         """Close its input, which asks a subject that follows a producer to end, and wait for its answer.
 

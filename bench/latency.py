@@ -115,7 +115,7 @@ def follow(
     with Subject(FOLLOWERS[name], job) as subject:
         CONSOLE.log(f"{name} at a commit interval of {interval} ms, {asked.rate} records/s")
         producer = OrderProducer(broker.bootstrap_servers, topic, asked.rate).start()
-        wait_until_started(home)
+        wait_until_started(subject, home)
         time.sleep(asked.warmup)
         since = time.time()
         time.sleep(asked.seconds)
@@ -176,13 +176,16 @@ def job_for(
     return Job(broker.bootstrap_servers, topic, PARTITIONS, 0, 0.0, str(home), asked.cores, settings, options or {})
 
 
-def wait_until_started(home: Path) -> None:
+def wait_until_started(subject: Subject, home: Path) -> None:
     """Wait until a subject has committed a few times.
 
     Raises:
         TimeoutError: it has not within two minutes.
+        RuntimeError: it failed.
     """
-    wait_until(lambda: lake.commits(home) >= STARTED, f"{STARTED} commits", patience=120)
+    wait_until(lambda: subject.ended or lake.commits(home) >= STARTED, f"{STARTED} commits", patience=120)
+    if subject.ended:
+        subject.finish()
 
 
 def moments(answer: Answer) -> dict[int, lake.Moments]:

@@ -53,6 +53,8 @@ def session(job: Job) -> SparkSession:
         "spark.driver.memory": "4g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Workers import this module, unless it is the program itself.
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
         **embedded_catalog(Path(job.home)),
     }
     for key, value in settings.items():
