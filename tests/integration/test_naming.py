@@ -147,6 +147,7 @@ def test_options_of_created_tables_become_their_properties(
     assert ("Comment", "it's new") in {(row["col_name"], row["data_type"]) for row in described}
     assert properties["format-version"] == "3"
     assert properties["frazil.created"] == "true"
+    assert properties["write.metadata.compression-codec"] == "none"
 
 
 def test_a_table_of_version_2_keeps_objects_and_arrays_as_json_text(

@@ -192,13 +192,18 @@ def test_files_go_where_the_tables_own_locations_say_spread_over_prefixes(
     assert not store.names(f"warehouse/public/{topic.upper()}/data")
 
 
-def test_a_new_table_gets_its_columns_and_variants_on_s3(spark, connect, catalog, topic, broker: KafkaBroker):
+def test_a_new_table_gets_its_columns_and_variants_and_gzipped_metadata_on_s3(
+    spark, connect, catalog, topic, broker: KafkaBroker, store: Store
+):
     produce(broker.bootstrap_servers, topic, [b'{"id": 1, "items": [{"a": 1.5}]}'])
     connector = connect(topic, **{"frazil.catalog": catalog})
     caught_up(connector)
 
     found = spark.sql(f"SELECT id, to_json(items) AS items FROM {catalog}.public.{topic.upper()}").collect()
+    metadata = [key for key in store.names(f"warehouse/public/{topic.upper()}/") if key.endswith(".metadata.json")]
     assert [tuple(row) for row in found] == [(1, '[{"a":1.5}]')]
+    assert metadata
+    assert all(key.endswith(".gz.metadata.json") for key in metadata)
 
 
 def test_rejects_are_kept_on_s3_and_every_list_leads_to_the_one_before(

@@ -12,17 +12,20 @@ from frazil.model import Column, Conversion, IcebergType, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
 from frazil.records import metadata
+from frazil.tables.access import LOCAL
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_class, java_message, java_type
 from frazil.tables.names import matching, meant
 from frazil.tables.schema import schema_to_json
 from frazil.tables.table import CREATED_BY, Table
+
+_CODEC: Final = "write.metadata.compression-codec"
 
 PROPERTIES_OF_CREATED: Final = {
     CREATED_BY: "true",
     "format-version": "3",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
-    "write.metadata.compression-codec": "gzip",
+    _CODEC: "gzip",
     "write.parquet.compression-codec": "zstd",
 }
 """Properties of a table frazil creates; metadata files are replaced at every commit, so old ones are deleted."""
@@ -149,11 +152,15 @@ class Catalog:
         for key, value in {**PROPERTIES_OF_CREATED, **properties}.items():
             builder = builder.withProperty(key, value)
         try:
-            return builder.create()
+            made = builder.create()
+            if LOCAL.match(str(made.location())):
+                # A disk takes the bytes sooner than a core gzips them (docs/decisions/0007).
+                made.updateProperties().set(_CODEC, "none").commit()
         except JAVA_ERRORS as error:
             if java_class(error) == "AlreadyExistsException":
                 return self.load(table)
             raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
+        return made
 
     def _namespace(self, levels: tuple[str, ...]) -> Any:
         # A list of levels, not a dotted string: a name may hold dots of its own.
