@@ -15,7 +15,7 @@ from common import Job, tell, told
 from frazil.connector.states import ENDED
 from frazil.cycle import CycleReport
 from frazil.dev.orders import order
-from frazil.tables.catalog import PROPERTIES_OF_CREATED
+from frazil.tables.catalog import PROPERTIES_OF_CREATED, PROPERTIES_ON_LOCAL_DISKS
 from subject_frazil import answer, as_row, connector_for
 from workload import FULL_NAME, order_producer, send
 
@@ -39,7 +39,8 @@ def main() -> None:
 
 def keep_small() -> None:
     """Give the table the properties of those that frazil creates, whose metadata it keeps small."""
-    properties = ", ".join(f"'{key}' = '{value}'" for key, value in PROPERTIES_OF_CREATED.items())
+    given = PROPERTIES_OF_CREATED | PROPERTIES_ON_LOCAL_DISKS
+    properties = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
     SparkSession.active().sql(f"ALTER TABLE {FULL_NAME} SET TBLPROPERTIES ({properties})")
 
 

@@ -18,17 +18,18 @@ from frazil.tables.names import matching, meant
 from frazil.tables.schema import schema_to_json
 from frazil.tables.table import CREATED_BY, Table
 
-_CODEC: Final = "write.metadata.compression-codec"
-
 PROPERTIES_OF_CREATED: Final = {
     CREATED_BY: "true",
     "format-version": "3",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
-    _CODEC: "gzip",
+    "write.metadata.compression-codec": "gzip",
     "write.parquet.compression-codec": "zstd",
 }
 """Properties of a table frazil creates; metadata files are replaced at every commit, so old ones are deleted."""
+
+PROPERTIES_ON_LOCAL_DISKS: Final = {"write.metadata.compression-codec": "none"}
+"""Over those, of a table on a local disk: it takes the bytes sooner than a core gzips them (docs/decisions/0007)."""
 
 _LOWER_CASE: Final = frozenset({"GlueCatalog", "HiveCatalog"})
 """Classes of catalogs that take names in lower case, or make them so."""
@@ -154,8 +155,10 @@ class Catalog:
         try:
             made = builder.create()
             if LOCAL.match(str(made.location())):
-                # A disk takes the bytes sooner than a core gzips them (docs/decisions/0007).
-                made.updateProperties().set(_CODEC, "none").commit()
+                update = made.updateProperties()
+                for key, value in PROPERTIES_ON_LOCAL_DISKS.items():
+                    update = update.set(key, value)
+                update.commit()
         except JAVA_ERRORS as error:
             if java_class(error) == "AlreadyExistsException":
                 return self.load(table)
