@@ -18,7 +18,7 @@ import throughput
 from common import CONSOLE, Columns, described, medians, plain, show
 from frazil.dev.kafka import KafkaBroker
 
-POINTS: Final = ((1, 780), (4, 780), (16, 780), (64, 780), (4, 100), (4, 1_000), (4, 10_000), (4, 100_000))
+POINTS: Final = ((1, 780), (4, 780), (16, 780), (64, 780), (4, 100), (4, 10_000), (4, 100_000))
 """Partitions, and bytes of a record."""
 
 MOST_RECORDS: Final = 1_000_000
