@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,18 +21,6 @@ management = session._jvm.java.lang.management.ManagementFactory
 print(*management.getRuntimeMXBean().getInputArguments())
 session.stop()
 """
-
-
-@pytest.fixture(scope="module")
-def made() -> Path:
-    """The archive that `make test` makes; made now where only these tests run."""
-    path = classes.archive(PACKAGES)
-    if not path.exists():
-        command = [sys.executable, "-m", "frazil.tables.archiving"]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert said.strip() == str(path)
-    assert not [each for each in path.parent.glob(f"{path.stem}.*") if each.suffix != ".jsa"]
-    return path
 
 
 @pytest.fixture
@@ -71,15 +58,17 @@ def test_another_java_and_other_packages_have_another_archive(
 
 @pytest.mark.slow
 def test_sessions_use_the_archive_once_it_is_made_and_one_of_another_class_path_silently_not(
-    made: Path, cache: Path, tmp_path: Path
+    cache: Path, tmp_path: Path
 ) -> None:
-    ours = classes.archive(PACKAGES)
-    cache.mkdir()
-    shutil.copy(made, ours)
+    made = subprocess.run(
+        [sys.executable, "-m", "frazil.tables.archiving"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
-    assert f"-XX:SharedArchiveFile={ours}" in session_says(tmp_path / "home")
-    ours.unlink()
-    subprocess.run(["java", f"-XX:ArchiveClassesAtExit={ours}", "-version"], capture_output=True, check=True)
+    assert Path(made) == classes.archive(PACKAGES)
+    assert [each.name for each in cache.iterdir()] == [Path(made).name]
+    assert f"-XX:SharedArchiveFile={made}" in session_says(tmp_path / "home")
+    Path(made).unlink()
+    subprocess.run(["java", f"-XX:ArchiveClassesAtExit={made}", "-version"], capture_output=True, check=True)
     said = session_says(tmp_path / "home")
-    assert f"-XX:SharedArchiveFile={ours}" in said
+    assert f"-XX:SharedArchiveFile={made}" in said
     assert "[warning]" not in said
