@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import settings
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.topics import FAST_CLEANING, create_topic
 
 MakeTopic = Callable[..., str]
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("frazil", deadline=None)
+settings.load_profile("frazil")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,10 @@
-"""A real disk that is small enough to be filled, can be made read-only, and can go away."""
+"""Real disks: one that is small enough to be filled, and what of a file a power cut would take."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +13,39 @@ from pathlib import Path
 import pytest
 
 _STEP = 64 * 1024
+
+_CACHESTAT = 451
+"""The number of Linux's system call `cachestat`, which has no wrapper."""
+
+
+class _Range(ctypes.Structure):
+    _fields_ = (("offset", ctypes.c_uint64), ("length", ctypes.c_uint64))
+
+
+class _Pages(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint64) for name in ("cached", "dirty", "written", "evicted", "recently_evicted"))
+
+
+def unsynced(path: Path) -> bool:
+    """Whether a power cut would take any part of what is in a file; skips the test where the system does not say."""
+    whole, pages = _Range(0, 0), _Pages()
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        system = ctypes.CDLL(None, use_errno=True)
+        if system.syscall(_CACHESTAT, opened, ctypes.byref(whole), ctypes.byref(pages), 0):
+            pytest.skip(f"what is not on the disk yet cannot be told here: {errno.errorcode[ctypes.get_errno()]}")
+    finally:
+        os.close(opened)
+    return bool(pages.dirty or pages.written)
+
+
+def require_told(directory: Path) -> None:
+    """Skip the test where a file that was just written counts as synced, as on disks of memory."""
+    probe = directory / "probe"
+    probe.write_bytes(b"x" * _STEP)
+    if not unsynced(probe):
+        pytest.skip("what is not on the disk yet cannot be told of this file system")
+    probe.unlink()
 
 
 class SmallDisk:

@@ -51,6 +51,9 @@ class RestCatalog:
         self.before_update: Callable[[], object] = lambda: None
         """Called right before a table is updated."""
 
+        self.after_update: Callable[[], object] = lambda: None
+        """Called right after a table was updated, before that is answered; what it raises is the answer."""
+
         self.loads = 0
         """Tables loaded so far."""
 
@@ -92,7 +95,9 @@ class RestCatalog:
             case "POST":
                 self.before_update()
                 request = self._jvm.org.apache.iceberg.rest.requests.UpdateTableRequestParser.fromJson(body)
-                return self._told(self._handlers.updateTable(self.catalog, name, request))
+                updated = self._handlers.updateTable(self.catalog, name, request)
+                self.after_update()
+                return self._told(updated)
             case "DELETE":
                 return self._handlers.dropTable(self.catalog, name)
         raise NotImplementedError(method)

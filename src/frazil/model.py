@@ -24,6 +24,10 @@ class SourcePartition:
         return f"{self.topic}-{self.partition}"
 
 
+Position: TypeAlias = tuple[SourcePartition, int]
+"""Where a record lies: its topic-partition and its offset. Earlier is what sorts first."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
     """A table in a namespace of the connector's catalog, spelled as it exists or will be created."""
@@ -42,6 +46,11 @@ class Range:
     partition: SourcePartition
     start: int
     end: int
+    start_epoch: int | None = None
+    """A leader epoch whose leader had everything before `start` in its log; None where it is not known (KIP-320)."""
+
+    end_epoch: int | None = None
+    """The same for everything before `end`: the epoch of the leader that the range was planned with."""
 
     @property
     def length(self) -> int:
@@ -217,6 +226,9 @@ class Task:
     room: int = MOST_COLUMNS
     """How many columns the table may still get, fields of structs counted among them."""
 
+    synced: bool = True
+    """Whether files on local disks are to be there even after a power cut."""
+
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
@@ -256,7 +268,10 @@ class StagedRange:
     """Bytes of values read."""
 
     leader_epoch: int | None = None
-    """Leader epoch of the last record read (KIP-320)."""
+    """A leader epoch whose leader had everything before `covered` in its log; None where it is not known (KIP-320)."""
+
+    record_epoch: int | None = None
+    """Leader epoch of the last record read."""
 
     oldest: int | None = None
     """Timestamp of the oldest record read, in ms since the epoch."""
@@ -339,6 +354,9 @@ class Seen:
     element: Seen | None = None
     """The elements of arrays among them; None when there was no array."""
 
+    first: Position | None = field(default=None, compare=False)
+    """The first record that had one of them; None when nobody asked. It says nothing about what they looked like."""
+
     def merged_with(self, other: Seen) -> Seen:
         """What was seen here and there; the order does not matter."""
         fields: dict[str, Seen] = {}
@@ -350,6 +368,7 @@ class Seen:
             self.scalars | other.scalars,
             tuple(sorted(fields.items(), key=lambda item: item[0])) if objects else None,
             elements[0].merged_with(elements[1]) if len(elements) == 2 else next(iter(elements), None),
+            min((each for each in (self.first, other.first) if each is not None), default=None),
         )
 
 
@@ -375,7 +394,10 @@ class Staged:
 
     failure: StageFailure | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """Where the task's time went: `read`, `inspect`, `write`, `move`."""
+    """Where the task's time went: `read`, `convert`, `project`, `move`."""
+
+    repeated: bool = False
+    """Whether Spark may have run the task more than once: other attempts may have left files, or still write some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,10 +433,15 @@ class ChannelStatus:
     rows_parsed: int
     rows_error: int
     records_lost: int
-    """Offsets that retention deleted before they were read, and that were skipped."""
+    """Offsets that retention deleted before they were read, or a truncation took away after."""
 
     last_error: str | None
     state: str
+    """What the connector is doing, or the channel's table where that is left out while the others go on."""
+
+    reason: str | None
+    """The error that is waited out, or that has ended it; None where all is well."""
+
     last_commit_time: str | None
     """ISO 8601, UTC."""
 

@@ -25,6 +25,10 @@ from frazil.config.secrets import is_secret, mask
         "spark.hadoop.fs.s3a.secret.key",
         "spark.sql.catalog.lake.credential",
         "spark.sql.catalog.lake.token",
+        "spark.sql.catalog.lake.s3.sse.key",
+        "spark.sql.catalog.lake.adls.connection-string.account",
+        "spark.sql.catalog.lake.header.Authorization",
+        "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
     ],
 )
 def test_keys_that_hold_secrets_are_known(key: str) -> None:
@@ -39,6 +43,18 @@ def test_ordinary_keys_are_no_secrets(key: str) -> None:
 
 
 def test_a_mask_hides_secrets_and_users_in_addresses_and_leaves_the_rest() -> None:
-    masked = mask({"sasl.password": "hush", "uri": "https://me:hush@host/x", "topics": "orders"})
+    masked = mask(
+        {
+            "sasl.password": "hush",
+            "uri": "https://me:hush@host/x",
+            "jdbc": "jdbc:postgresql://host/x?user=me&password=hush&ssl=true",
+            "topics": "orders",
+        }
+    )
 
-    assert masked == {"sasl.password": "****", "uri": "https://****@host/x", "topics": "orders"}
+    assert masked == {
+        "sasl.password": "****",
+        "uri": "https://****@host/x",
+        "jdbc": "jdbc:postgresql://host/x?user=me&password=****&ssl=true",
+        "topics": "orders",
+    }

@@ -35,12 +35,15 @@ def test_the_least_configuration_has_the_documented_defaults(monkeypatch: pytest
     assert (settings.commit_interval_ms, settings.cycle_max_bytes) == (1000, 512 * 1024 * 1024)
     assert (settings.on_data_loss, settings.snapshots_min_age_ms) == ("fail", 20 * 60 * 1000)
     assert (settings.stage_max_age_ms, settings.orphans_min_age_ms) == (3_600_000, 24 * 3_600_000)
+    assert settings.disk_sync is True
+    assert settings.tokens_retention_ms == 30 * 24 * 3_600_000
     assert settings.consumer == {"bootstrap.servers": "localhost:9092", "isolation.level": "read_uncommitted"}
     assert (settings.not_needed, settings.no_effect, dict(settings.spark)) == ((), (), {})
 
 
-def test_orphans_may_stay_for_ever() -> None:
+def test_orphans_and_tokens_may_stay_for_ever() -> None:
     assert load({**LEAST, "frazil.orphans.min.age": "Never"}).orphans_min_age_ms is None
+    assert load({**LEAST, "frazil.tokens.retention": "never"}).tokens_retention_ms is None
 
 
 def test_how_records_become_rows_has_the_connectors_defaults() -> None:
@@ -180,6 +183,7 @@ def test_every_setting_can_be_written() -> None:
             "frazil.snapshots.min.age": "2 h",
             "frazil.stage.max.age": "90 min",
             "frazil.orphans.min.age": "3 d",
+            "frazil.disk.sync": "false",
             "spark.master": "local[2]",
         }
     )
@@ -193,6 +197,7 @@ def test_every_setting_can_be_written() -> None:
     assert (settings.commit_interval_ms, settings.cycle_max_bytes) == (0, 1 << 20)
     assert (settings.on_data_loss, settings.snapshots_min_age_ms) == ("skip", 7_200_000)
     assert (settings.stage_max_age_ms, settings.orphans_min_age_ms) == (5_400_000, 3 * 24 * 3_600_000)
+    assert settings.disk_sync is False
     assert settings.spark == {"spark.master": "local[2]"}
 
 
@@ -245,6 +250,7 @@ def test_all_problems_are_reported_at_once() -> None:
         ("frazil.stage.max.age", "never", "'never' is no duration"),
         ("frazil.orphans.min.age", "23 h", "'23 h' is too short; write 24h or more"),
         ("frazil.orphans.min.age", "someday", "'someday' is no duration"),
+        ("frazil.tokens.retention", "0", "'0' is too short; write 1s or more"),
         ("frazil.on.data.loss", "cry", "write 'fail' or 'skip'"),
         ("frazil.catalog", "a.b", "spark.sql.catalog.X"),
         ("frazil.namespace", "a..b", "'a..b' is no namespace"),

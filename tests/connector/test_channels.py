@@ -4,10 +4,14 @@ import time
 from collections.abc import Mapping
 from typing import Any, cast
 
-from frazil.connector.channels import channels_of
+from frazil.connector.channels import channels_of, left_out_of
+from frazil.connector.registered import LeftOut
+from frazil.connector.states import Condition
+from frazil.cycle.table_failures import TableFailure
+from frazil.errors import CatalogUnavailable
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
-from frazil.tables.tokens import Channel, Tokens
+from frazil.tables.tokens import Channel, Tokens, encode
 
 
 class Clocked:
@@ -30,7 +34,7 @@ def statuses(
     tokens: Tokens, latest: Mapping[SourcePartition, int], source: Clocked | None = None
 ) -> list[ChannelStatus]:
     tables = [(TableName(("public",), "ORDERS"), tokens)]
-    return channels_of("SHOP", tables, latest, "RUNNING", cast("Source", source) if source else None)
+    return channels_of("SHOP", tables, latest, Condition("RUNNING"), cast("Source", source) if source else None)
 
 
 def held(*channels: Channel, **known: Any) -> Tokens:
@@ -88,7 +92,7 @@ def test_the_times_of_records_that_wait_for_several_tables_are_asked_for_at_once
     tables = [(TableName(("public",), "A"), one), (TableName(("public",), "B"), two)]
 
     behind, first, second = channels_of(
-        "SHOP", tables, {orders(0): 15, orders(1): 8}, "RUNNING", cast("Source", source)
+        "SHOP", tables, {orders(0): 15, orders(1): 8}, Condition("RUNNING"), cast("Source", source)
     )
 
     # Of two tables that wait for records of one partition, only the first are looked for.
@@ -97,3 +101,31 @@ def test_the_times_of_records_that_wait_for_several_tables_are_asked_for_at_once
     assert first.lag_seconds is not None
     assert second.lag_seconds is not None
     assert first.lag_seconds >= 90 > second.lag_seconds >= 30
+
+
+def test_the_channels_of_a_table_that_is_left_out_say_so_and_why() -> None:
+    tables = [(TableName(("public",), name), held(Channel("9"))) for name in ("A", "B")]
+    left_out = [LeftOut(("public",), "B", "RETRYING", "[catalog_unavailable] it is down", encode(held(Channel("9"))))]
+
+    first, second = channels_of("SHOP", tables, {}, Condition("RUNNING"), None, left_out)
+
+    assert (first.state, first.reason) == ("RUNNING", None)
+    assert (second.state, second.reason) == ("RETRYING", "[catalog_unavailable] it is down")
+
+
+def test_what_was_left_out_by_a_connector_that_has_ended_is_as_that_is() -> None:
+    left_out = [LeftOut(("public",), "ORDERS", "RETRYING", "it was down", encode(held(Channel("9"))))]
+    tables = [(TableName(("public",), "ORDERS"), held(Channel("9")))]
+
+    (status,) = channels_of("SHOP", tables, {}, Condition("STOPPED"), None, left_out)
+
+    assert (status.state, status.reason) == ("STOPPED", None)
+
+
+def test_what_a_connector_knows_of_a_table_that_is_left_out_is_there_for_who_cannot_read_it() -> None:
+    failure = TableFailure(CatalogUnavailable("read it", "gone"), 1, 5.0, held(Channel("9", 1, 8, 10, 2)))
+
+    (left_out,) = left_out_of({TableName(("public",), "B"): failure})
+
+    assert (left_out.table, left_out.state) == (TableName(("public",), "B"), "RETRYING")
+    assert left_out.tokens == failure.tokens

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from frazil.connector.owners import RECENT, Life, life_of
-from frazil.connector.registry import Registered
+from frazil.connector.registered import Registered
 from frazil.tables.state import MemorySnapshot, MemoryState
 from frazil.tables.tokens import Tokens
 
@@ -64,6 +64,13 @@ def test_a_connector_that_ended_in_a_process_that_goes_on_does_not_run(state: st
     assert not life(opener, registered=entry(state=state)).runs
     assert life(opener, registered=entry(state=state, pid=1)).runs
     assert life(opener, registered=entry(state="RETRYING")).runs
+
+
+def test_an_end_that_was_noted_before_the_last_commit_is_not_believed() -> None:
+    opener = f"{HERE} (pid {os.getpid()})"
+
+    assert life(opener, registered=entry(state="FAILED", heard=NOW - 60)).runs
+    assert not life(opener, registered=entry(state="FAILED", heard=NOW)).runs
 
 
 def test_an_owner_elsewhere_counts_as_running_only_if_it_committed_lately() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, moved, torn
+from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, mixed, moved, torn
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import (
     Range,
@@ -63,6 +65,23 @@ def test_pieces_of_a_partition_join_whichever_task_read_them() -> None:
     assert (first.start, first.covered, first.length, first.leader_epoch) == (0, 80, 80, 4)
     assert (first.parsed, first.inserted, first.errors, first.bytes) == (80, 78, 2, 800)
     assert progress[orders(1)].covered == 9
+
+
+def test_what_no_leader_epoch_is_known_of_makes_the_channels_unknown() -> None:
+    def epoch_after(last: StagedRange) -> int | None:
+        return advances([task(piece(0, 0, 50, epoch=3), last)])[orders(0)].leader_epoch
+
+    assert epoch_after(piece(0, 50, 60, epoch=4)) == 4
+    assert epoch_after(piece(0, 50, 60)) is None
+    assert epoch_after(piece(0, 50, 50)) == 3
+
+
+def test_pieces_of_which_a_later_one_is_of_an_earlier_leader_are_of_two_logs() -> None:
+    def read(start: int, record_epoch: int | None) -> StagedRange:
+        return replace(piece(0, start, start + 10), record_epoch=record_epoch)
+
+    assert mixed([task(read(10, 4)), task(read(0, 3)), task(read(20, None)), task(read(30, 4))]) is None
+    assert mixed([task(read(10, 3)), task(read(0, 4))]) == orders(0)
 
 
 def test_a_hole_ends_the_advance() -> None:
@@ -130,7 +149,7 @@ def test_tokens_move_to_the_last_offset_covered_and_counts_add_up() -> None:
 
     after = moved(tokens, advances([task(piece(0, 10, 20, errors=1))]), facts, now=222)
 
-    assert after.channel(orders(0)) == Channel("19", 3, 17, 20, 3, 222)
+    assert after.channel(orders(0)) == Channel("19", None, 17, 20, 3, 222)
     assert after.channel(orders(1)) == tokens.channel(orders(1))
     assert (after.topics["orders"].cluster, after.topics["orders"].id) == ("cluster", "id")
 

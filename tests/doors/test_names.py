@@ -12,13 +12,13 @@ from tests.staging.chunks import TOPIC, Table, Worker, column, listed, mapped, s
 
 from frazil.model import Column, Conversion, Primitive, Seen
 from frazil.pipes.default import DefaultPipe
+from frazil.pipes.evolution import columns_for, unambiguous
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.records.metadata import column_type
 from frazil.staging.drift import seen_in
 from frazil.staging.metrics import iceberg_metrics
 from frazil.staging.project import Projector
-from frazil.tables.evolution import columns_for, unambiguous
 
 VALUES = {
     "string": lambda name: name,

@@ -69,9 +69,9 @@ class Desk:
             structlog.reset_defaults()  # it logs to the standard error of the moment
 
     @contextmanager
-    def opened(self, *_: object) -> Iterator[tuple[SparkSession, Catalog]]:
+    def opened(self, *_: object) -> Iterator[Catalog]:
         """What `frazil.cli.catalogs.open_catalog` gives a command, without starting Spark again."""
-        yield self._spark, self._catalog
+        yield self._catalog
 
     @property
     def adopter(self) -> Adopter:

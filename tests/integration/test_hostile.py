@@ -104,11 +104,11 @@ def test_keys_that_spark_takes_for_one_are_one_column(connect, topic, rows, reas
     caught_up(connect(topic, **TOLERANT))
 
     found = [told_columns(row) for row in rows(topic)]
-    columns = [min(names) for names in alike for _ in names]
+    columns = [names[0] for names in alike for _ in names]
     assert found[: len(values)] == [
         {column: f"{name}!"} for column, name in zip(columns, (name for names in alike for name in names), strict=True)
     ]
-    assert found[len(values) :] == [{min(names): "there"} for names in alike]
+    assert found[len(values) :] == [{names[0]: "there"} for names in alike]
     assert list(reasons(topic).values()) == ["two keys that differ only by case both have a value"] * len(alike)
 
 

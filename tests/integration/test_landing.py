@@ -56,6 +56,26 @@ def test_the_first_records_give_a_new_table_its_columns(connect, topic, rows, sp
     assert metadata[0]["CreateTime"] <= metadata[0]["SnowflakeConnectorPushTime"]
 
 
+def test_a_created_column_is_spelled_as_in_the_first_record_that_lands_and_rejected_ones_give_none(
+    connect, make_topic, rows, broker: KafkaBroker
+):
+    topic = make_topic(partitions=2)
+    rejected = ['{"userID": 9, "userID": 8}', '{"bad": "\\ud800"}', '{"other": 1', '{"late": 1, "": 2}']
+    produce(broker.bootstrap_servers, topic, ['{"USERID": 1}'], partition=1)
+    produce(broker.bootstrap_servers, topic, [*rejected, '\ufeff{"userId": 2}', '{"UserID": 3}'], partition=0)
+
+    connector = connect(topic, **{"errors.tolerance": "all"})
+    caught_up(connector)
+
+    found = rows(topic)
+    assert [{key: value for key, value in row.items() if key != "RECORD_METADATA"} for row in found] == [
+        {"userId": 2},
+        {"userId": 3},
+        {"userId": 1},
+    ]
+    assert sum(status.rows_error for status in connector.status()) == len(rejected)
+
+
 def test_an_existing_table_is_matched_by_name_ignoring_case(
     connect, topic, rows, spark: SparkSession, broker: KafkaBroker
 ):

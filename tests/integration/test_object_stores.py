@@ -35,6 +35,7 @@ from frazil.testing.crash import call_at
 from frazil.testing.oracle import verify
 from frazil.testing.proxy import Forward, Proxy, Refuse
 from frazil.testing.records import produce
+from frazil.testing.topics import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -283,8 +284,38 @@ def test_keys_that_the_catalog_lends_for_a_table_open_its_rows_and_rejects_and_a
     assert any("/rejects-" in key for key in store.names(f"warehouse/public/{topic.upper()}/_frazil/"))
 
 
+def test_a_function_that_follows_a_table_reads_with_the_keys_that_are_lent_by_then(
+    connect, add_catalog, rest, settings, topic, make_table, broker, store: Store, wire: Proxy, monkeypatch
+):
+    make_table(add_catalog(settings))
+    monkeypatch.setattr(tables, "_RENEW_AFTER", 0.0)
+    role = "third"
+
+    def lend(location: str) -> dict[str, str]:
+        return store.lent(location.removeprefix(f"s3://{BUCKET}/"), role).properties(f"http://{wire.address}")
+
+    monkeypatch.setattr(rest, "vending", lend)
+    public = {key: text for key, text in settings.items() if "key" not in key}
+    connector = connect(topic, begin=False, **{"frazil.catalog": add_catalog(public)})
+    delivered: list[list[int]] = []
+    connector.foreach_commit(lambda rows, _: delivered.append(sorted(row.seq for row in rows.select("seq").collect())))
+    connector.start()
+    caught_up(connector)
+    send(broker.bootstrap_servers, topic, 0, 5)
+    wait_until(lambda: delivered[-1:] == [[0, 1, 2, 3, 4]] or connector.error is not None, "the rows to be delivered")
+    role = "fourth"
+    lend(f"s3://{BUCKET}/warehouse/public/{topic.upper()}")
+    store.withdraw("third")
+    send(broker.bootstrap_servers, topic, 5, 5)
+    wait_until(lambda: delivered[-1:] == [[5, 6, 7, 8, 9]] or connector.error is not None, "the rows to be delivered")
+
+    assert connector.error is None
+    assert [each for each in delivered if each] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+@pytest.mark.parametrize("answer", ["told", "lost"])
 def test_columns_that_change_while_a_rest_catalog_commits_stop_the_connector_which_then_goes_on(
-    connect, rest, catalog, topic, rows_of, make_table, broker: KafkaBroker, monkeypatch, spark
+    connect, rest, catalog, topic, rows_of, make_table, broker: KafkaBroker, monkeypatch, spark, answer
 ):
     make_table(catalog)
     send(broker.bootstrap_servers, topic, 0, 10)
@@ -296,7 +327,16 @@ def test_columns_that_change_while_a_rest_catalog_commits_stop_the_connector_whi
         monkeypatch.setattr(rest, "before_update", lambda: None)
         table.updateSchema().renameColumn("payload", "body").commit()
 
-    with call_at("before_swap", lambda: monkeypatch.setattr(rest, "before_update", alter), 1):
+    def lose() -> None:
+        monkeypatch.setattr(rest, "after_update", lambda: None)
+        raise TimeoutError
+
+    def interfere() -> None:
+        monkeypatch.setattr(rest, "before_update", alter)
+        if answer == "lost":
+            monkeypatch.setattr(rest, "after_update", lose)
+
+    with call_at("before_swap", interfere, 1):
         send(broker.bootstrap_servers, topic, 10, 10)
         until_state(connector, "FAILED")
 
@@ -324,7 +364,7 @@ def test_orphans_on_s3_are_removed_and_nothing_else_is(
     before = set(store.names())
     table.write_file(orphan, b"rows")
     table.write_file(f"{data}/somebody-elses.parquet", b"rows")
-    orphans.note(table, connector.settings.key, [stage.id])
+    orphans.note(table, connector.settings.key, orphans.Note(frozenset({stage.id})))
 
     sweep(table, connector.settings.key, None, -60.0)
 

@@ -24,7 +24,7 @@ from frazil.tables.jvm import data_file
 from frazil.tables.stages import Stage, stage_of_data
 from frazil.tables.swap import JvmSwap
 from frazil.testing import iceberg
-from frazil.testing.crash import call_at, fail_at, halt_at
+from frazil.testing.crash import call_at, fail_at
 from frazil.testing.produce import record
 from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
@@ -82,20 +82,18 @@ def files(lake: Path, topic: str) -> Lake:
 
 @pytest.fixture
 def orphan(connect, topic, files: Lake, broker: KafkaBroker) -> Path:
-    """A file that one connector staged and, because another one of its name opened the table, could not commit."""
+    """A file that one connector staged before it broke down, and another one of its name has opened the table since."""
     send(broker, topic, 0, 5)
     older = connect(topic, name=f"to_{topic}")
     caught_up(older)
-    with halt_at("after_stage") as gate:
+    with fail_at("after_stage", RuntimeError("a test broke it")):
         send(broker, topic, 5, 5)
-        assert gate.reached.wait(60)
-        (staged,) = files.parquet - files.committed
-        newer = connect(topic, name=f"to_{topic}", begin=False)
-        newer.start(until_caught_up=True)
-        assert newer.wait(120)
-        swept()
-    until_state(older, "FENCED")
-    older.stop()
+        until_state(older, "FAILED")
+    (staged,) = files.parquet - files.committed
+    newer = connect(topic, name=f"to_{topic}", begin=False)
+    newer.start(until_caught_up=True)
+    assert newer.wait(120)
+    swept()
     assert files.notes
     return staged
 
@@ -208,14 +206,32 @@ def test_only_files_of_abandoned_stages_go_whatever_lies_beside_them(
     assert {path: after[path] for path in before.keys() - gone} == {path: before[path] for path in before.keys() - gone}
 
 
-def test_a_stage_that_was_given_up_and_repeated_leaves_its_first_try_until_a_later_day(
+def test_a_stage_that_was_given_up_and_repeated_leaves_nothing_behind(
     connect, topic, judge, files: Lake, broker: KafkaBroker
 ):
     send(broker, topic, 0, 5)
     connector = connect(topic)
     caught_up(connector)
-    known = files.parquet
     with fail_at("after_stage", CatalogUnavailable("answer", "a test said so")):
+        send(broker, topic, 5, 5)
+        caught_up(connector)
+    connector.stop()
+
+    assert files.parquet == files.committed
+    report = judge(connector, topic)
+    assert report.clean, report
+    assert report.rows == 10
+
+
+def test_what_could_not_be_deleted_when_its_stage_was_given_up_goes_on_a_later_day(
+    connect, topic, judge, files: Lake, broker: KafkaBroker, monkeypatch
+):
+    send(broker, topic, 0, 5)
+    connector = connect(topic)
+    caught_up(connector)
+    known = files.parquet
+    with monkeypatch.context() as patched, fail_at("after_stage", CatalogUnavailable("answer", "a test said so")):
+        patched.setattr(Path, "unlink", refuse_to_unlink)
         send(broker, topic, 5, 5)
         caught_up(connector)
     connector.stop()
@@ -338,7 +354,11 @@ def test_a_stage_older_than_its_greatest_age_is_staged_again(connect, topic, jud
     report = judge(connector, topic)
     assert report.clean, report
     assert report.rows == 10
-    assert len(files.parquet - files.committed) == 1
+    assert files.parquet == files.committed
+
+
+def refuse_to_unlink(path: Path, missing_ok: bool = False) -> None:
+    raise PermissionError(f"not allowed: {path}")
 
 
 def send(broker: KafkaBroker, topic: str, first: int, count: int) -> None:

@@ -11,11 +11,14 @@ from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
 from tests.integration.waiting import caught_up, tokens, until_state
 
+from frazil import Connector
 from frazil.connector.resetting import Where
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import LogTruncated, TopicReplaced
+from frazil.model import SourcePartition
 from frazil.testing.records import produce
-from frazil.testing.topics import add_partitions, create_topic, delete_records, delete_topic
+from frazil.testing.topics import add_partitions, create_topic, delete_records, delete_topic, wait_until
+from frazil.testing.truncation import truncate_log
 
 EARLIEST = Where(place="earliest")
 
@@ -148,6 +151,54 @@ def test_a_log_that_lost_its_end_stops_the_connector_until_it_is_told_where_to_g
     assert ns(rows(topic)) == [*range(15), 20, 21]  # two rows have the offset 10, and two the offset 11
 
 
+def test_what_a_log_holds_that_was_truncated_and_has_grown_again_lands_and_the_rows_of_what_it_lost_stay(
+    desk: Desk, rows, own: KafkaBroker
+):
+    topic = create_topic(own.bootstrap_servers, "regrown")
+    send(own, topic, 10)
+    send(own, topic, 5, first=10)
+    here = {"bootstrap.servers": own.bootstrap_servers}
+    running = desk.run(topic, "regrows", **here, **{"frazil.on.data.loss": "skip"})
+    caught_up(running)
+    running.pause()  # it looks again when the log is longer than before
+    until_state(running, "PAUSED")
+
+    own.kill()
+    truncate_log(own, SourcePartition(topic, 0), 10)
+    own.start()
+    send(own, topic, 8, first=100)
+    running.resume()
+    until_token(running, "17")
+
+    assert ns(rows(topic)) == [*range(15), *range(100, 108)]
+    (status,) = running.status()
+    assert (status.records_lost, status.rows_inserted) == (5, 23)
+    assert "[log_truncated] offset 10: the records 10 to 14" in str(status.last_error)
+
+
+def test_a_log_that_was_truncated_and_has_grown_again_stops_the_connector_after_a_restart(
+    desk: Desk, rows, own: KafkaBroker
+):
+    topic = create_topic(own.bootstrap_servers, "regrown_since")
+    send(own, topic, 10)
+    send(own, topic, 5, first=10)
+    here = {"bootstrap.servers": own.bootstrap_servers}
+    before = desk.run(topic, "notices", **here)
+    caught_up(before)
+    before.stop()
+
+    own.kill()
+    truncate_log(own, SourcePartition(topic, 0), 10)
+    own.start()
+    send(own, topic, 8, first=100)
+    failing = desk.run(topic, "notices", **here)
+    until_state(failing, "FAILED")
+
+    assert isinstance(failing.error, LogTruncated)
+    assert "was truncated at offset 10 and ends at offset 18 but its offset token is 14" in str(failing.error)
+    assert ns(rows(topic)) == list(range(15))
+
+
 def test_another_cluster_behind_the_same_address_is_told_before_anything_is_read(
     desk: Desk, rows, own: KafkaBroker, tmp_path: Path
 ):
@@ -178,6 +229,11 @@ def test_another_cluster_behind_the_same_address_is_told_before_anything_is_read
 def send(broker: KafkaBroker, topic: str, count: int, *, first: int = 0, partition: int = 0) -> None:
     """Produce records numbered from `first` on."""
     produce(broker.bootstrap_servers, topic, [f'{{"n": {first + n}}}' for n in range(count)], partition=partition)
+
+
+def until_token(connector: Connector, token: str) -> None:
+    """Wait until the first partition is covered up to there."""
+    wait_until(lambda: tokens(connector).get(0) == token, f"the token {token}", 120)
 
 
 def ns(found: list[dict]) -> list[int]:

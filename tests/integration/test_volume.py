@@ -157,7 +157,7 @@ class Groups:
 
     def __init__(self, connector: Connector, change: Callable[[list[Staged]], list[Staged]] = lambda staged: staged):
         self.run: list[list[Task]] = []
-        job, real = connector._job, connector._job.run
+        job, real = connector._ends.job, connector._ends.job.run
 
         def run(groups: Sequence[Sequence[Task]], description: str) -> list[Staged]:
             self.run.append([task for group in groups for task in group])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 
 from tests.laws.actors import Actor, reach
+from tests.laws.logs import LogHistory
 
 from frazil.config import ConnectorSettings, load
 from frazil.cycle import Ingestion
 from frazil.errors import BrokerUnavailable, CatalogUnavailable, Fenced, FrazilError, Terminal, Transient
-from frazil.model import Buffer, SourcePartition
+from frazil.model import Buffer, SourcePartition, TableName
 from frazil.testing.memory import MemoryCatalog, MemoryCluster, MemoryRecord, ingestion
 
 
@@ -18,17 +20,27 @@ class World:
     """What connectors share: a cluster, a catalog, a clock, and what only the judge of the law may know."""
 
     def __init__(self) -> None:
-        self.now = 1_760_000_000.0
+        self.now = 1000.0
+        """The time that really goes by, in seconds."""
+
+        self.ahead = 1_760_000_000.0
+        """By how much the clock that all have is set."""
+
+        self._ticks = 0
         self.cluster = MemoryCluster()
-        self.catalog = MemoryCatalog(lambda: self.now)
+        self.catalog = MemoryCatalog(self._tick, monotonic=lambda: self.now)
         self.cluster.on_request = self._broker
         self.catalog.on_request = self._lake
+        self.catalog.on_table_request = self._table
+        self.broken: set[TableName] = set()
+        """Tables whose every request fails."""
+
         self.broker_failures = 0
         """Requests to the broker that fail from now on."""
 
         self.catalog_failures = 0
-        self.produced: dict[tuple[str, SourcePartition], dict[int, MemoryRecord]] = {}
-        """Every record there ever was, by topic id and partition, then by offset."""
+        self.logs: defaultdict[tuple[str, SourcePartition], LogHistory] = defaultdict(LogHistory)
+        """Every record there ever was, by topic id and partition."""
 
         self.compacted: set[tuple[str, SourcePartition, int]] = set()
         self.running: Runner | None = None
@@ -36,14 +48,31 @@ class World:
 
     def produce(self, partition: SourcePartition, *records: MemoryRecord | None) -> None:
         """Append records and remember them."""
-        first = self.cluster.log(partition).append(*records)
-        known = self.produced.setdefault((self.cluster.topics[partition.topic].id, partition), {})
-        known.update({first + number: record for number, record in enumerate(records) if record is not None})
+        log = self.cluster.log(partition)
+        first = log.append(*records)
+        written = {offset: record for offset, record in log.records.items() if offset >= first}
+        self.logs[self.cluster.topics[partition.topic].id, partition].append(written)
+
+    def truncate(self, partition: SourcePartition, end: int) -> None:
+        """Lose the end of a log, which then has another leader."""
+        log = self.cluster.log(partition)
+        log.truncate(end)
+        self.logs[self.cluster.topics[partition.topic].id, partition].truncate(log.latest)
 
     def compact(self, partition: SourcePartition, offset: int) -> None:
         """Make a gap of a record: from now on it may be in a table or not."""
         self.cluster.log(partition).compact(offset)
         self.compacted.add((self.cluster.topics[partition.topic].id, partition, offset))
+
+    @property
+    def clock(self) -> float:
+        """What the clock says, in seconds since the epoch."""
+        return self.now + self.ahead
+
+    def _tick(self) -> float:
+        """What it says when a table changes: no two changes are in one millisecond."""
+        self._ticks += 1
+        return self.clock + self._ticks / 1000
 
     def _broker(self, request: str) -> None:
         reach(request)
@@ -57,6 +86,14 @@ class World:
             self.catalog_failures -= 1
             raise CatalogUnavailable(request, "it is down")
 
+    def _table(self, request: str, name: TableName) -> None:
+        if name in self.broken:
+            raise TableBroken(f"{request} {name}", "it is broken")
+
+
+class TableBroken(CatalogUnavailable):
+    """A request about a table that is broken while others are not."""
+
 
 class Runner:
     """One process that runs a connector: opens it, runs its cycles, tries again, and ends as a connector does."""
@@ -65,6 +102,12 @@ class Runner:
         self.settings = settings
         self.lost: list[tuple[SourcePartition, int, int]] = []
         """What it said that retention deleted: first and last offset."""
+
+        self.replaced: list[tuple[SourcePartition, int, int]] = []
+        """What it said that truncations gave to other records: first and last offset."""
+
+        self.forgotten: list[tuple[SourcePartition, int, int]] = []
+        """Those of them of which the log has forgotten where they begin."""
 
         self.error: FrazilError | None = None
         """Why it is trying again, or has ended."""
@@ -83,6 +126,14 @@ class Runner:
     def stands(self) -> bool:
         """Whether it stands within a turn."""
         return self._actor is not None and not self._actor.done
+
+    @property
+    def held_up(self) -> bool:
+        """Whether one broken table keeps others from going on that could."""
+        if self.stands or not isinstance(self.error, TableBroken) or self.ingestion is None:
+            return False
+        left_out = self.ingestion.failing.keys() | self._world.broken
+        return any(name not in left_out for name in self.ingestion.tables)
 
     @property
     def owner(self) -> str | None:

@@ -19,10 +19,10 @@ from frazil.model import SourcePartition
 from frazil.records import metadata
 from frazil.tables.state import SOURCE_SNAPSHOT, ancestors
 from frazil.tables.tokens import PREFIX, Channel, Tokens, decode, key_of, read
-from frazil.testing.memory import MemoryRecord, MemoryTable, TableSnapshot
+from frazil.testing.memory import MemoryRecord, MemoryRow, MemoryTable, TableSnapshot
 
-Place = tuple[SourcePartition, int]
-"""A partition and an offset."""
+Place = tuple[SourcePartition, int, int]
+"""A partition, an offset, and the epoch of the leader that wrote the record there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ class Page:
     carrier: int = 0
     """The snapshot that carries the tokens."""
 
+    logs: Mapping[SourcePartition, frozenset[int] | None] = field(default_factory=dict)
+    """The versions of each log that what is covered may be of; None: of any."""
+
 
 @dataclass(slots=True)
 class Book:
@@ -51,6 +54,24 @@ class Book:
     """The first offset that a channel ever began with."""
 
     commits: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Lawful:
+    """What must become of the records of one channel that one commit covers."""
+
+    fits: dict[Place, MemoryRecord]
+    """Those that must be rows."""
+
+    unfit: list[Place]
+    """Those that must be rejects."""
+
+    parsed: int
+
+    @property
+    def as_found(self) -> tuple[list[Place], list[Place], tuple[int, int, int]]:
+        """Rows, rejects and counts, as a commit shows them."""
+        return sorted(self.fits), self.unfit, (self.parsed, len(self.fits), len(self.unfit))
 
 
 class Judge:
@@ -88,17 +109,21 @@ class Judge:
         return {key for page in book.pages.values() for key in page} if book else set()
 
     def may_expire(self, table: MemoryTable, snapshot: int) -> bool:
-        """Whether nothing but the snapshot tells which tokens hold (docs/tokens.md, *Which ones hold*).
+        """Whether anything but the snapshot tells which tokens hold (docs/tokens.md, *Which ones hold*).
 
-        After a rollback the mirror is not that of the tokens. Where the snapshots that show it expire before the
-        connector has committed again, nobody can see it any more; so here that does not happen.
+        After main was set to another snapshot the mirror is not that of the tokens. Where that snapshot expires before
+        the connector has committed again, nobody can see it any more; so here that does not happen.
         """
         for connector in self.keys(table):
-            truth, mirror = self.page(table, connector), table.state.property(key_of(connector))
-            mirrored = mirror and truth.tokens and decode(mirror).commit == truth.tokens.commit
-            if truth.picked or not mirrored:
+            if self.page(table, connector).picked:
+                return False
+            if not self._mirrored(table, connector) and snapshot in _showing(table, connector):
                 return False
         return snapshot != table.state.current_id
+
+    def _mirrored(self, table: MemoryTable, connector: str) -> bool:
+        truth, mirror = self.page(table, connector).tokens, table.state.property(key_of(connector))
+        return truth is not None and mirror is not None and decode(mirror).commit == truth.commit
 
     def _connectors(self, table: MemoryTable) -> set[str]:
         named = {key.removeprefix(PREFIX) for key in table.state.properties if key.startswith(PREFIX)}
@@ -112,21 +137,27 @@ class Judge:
         except CherryPicked:
             assert truth.picked, "a cherry-pick is seen where there is none"
         except (TokensUncertain, TableBegunAnew):
-            assert expected == "uncertain", f"tokens of {connector} are uncertain but plain to see"
+            assert expected in ("uncertain", "either"), f"tokens of {connector} are uncertain but plain to see"
         else:
             assert not truth.picked, "a cherry-pick is overlooked"
             assert expected != "uncertain", f"tokens of {connector} are uncertain, but {found} are read"
             assert found == truth.tokens, f"other tokens of {connector} are read than hold"
 
     def expected(self, table: MemoryTable, connector: str) -> str:
-        """Whether the tokens that hold can be `seen`, are `uncertain`, or there are `none`."""
+        """Whether the tokens that hold can be `seen`, are `uncertain`, may be taken for `either`, or there are `none`.
+
+        They may where main was set to a snapshot since, those that carried them have expired, and they hold all the
+        same.
+        """
         truth = self.page(table, connector)
         mirror = table.state.property(key_of(connector))
         if truth.tokens is None:
             return "uncertain" if mirror else "none"
         if any(each.id == truth.carrier for each in ancestors(table.state)):
             return "seen"
-        return "seen" if mirror is not None and decode(mirror).commit == truth.tokens.commit else "uncertain"
+        if not self._mirrored(table, connector):
+            return "uncertain"
+        return "either" if _showing(table, connector) else "seen"
 
     def _judged(self, table: MemoryTable, book: Book, snapshot: TableSnapshot) -> dict[str, Page]:
         before = book.pages[snapshot.parent] if snapshot.parent is not None else {}
@@ -149,7 +180,8 @@ class Judge:
         added = _added(table, snapshot)
         opener = next((each for each in self._runners if each.owner == tokens.owner), None)
         expected: dict[Place, MemoryRecord] = {}
-        rejected: list[Place] = []
+        rejected = _rejected(table, known, tokens)
+        logs = dict(before.logs)
         assert known.topics.keys() <= tokens.topics.keys(), "a topic's tokens are not carried forward"
         for topic, found in tokens.topics.items():
             opened = topic in known.topics
@@ -165,36 +197,39 @@ class Judge:
                     self._begins(book, connector, partition, 0 if opened else end)
                 if not opened:
                     begin = end
-                assert begin <= end, f"the token of {partition} moves back from {begin - 1} to {end - 1}"
-                rows = [offset for where, offset in added if where == partition]
-                records = self._records(found.id, partition, begin, end)
-                fits, unfit = self._lawful(found.id, partition, records, rows, opener)
-                expected.update({(partition, offset): records[offset] for offset in fits})
-                rejected += [(partition, offset) for offset in unfit]
-                _same_counts(partition, earlier if opened else Channel(), channel, len(rows), len(unfit), records)
+                said = (partition, end, begin - 1) in (opener.replaced if opener else ())
+                assert begin <= end or said, f"the token of {partition} moves back from {begin - 1} to {end - 1}"
+                log = self._world.logs[found.id, partition]
+                whole = _whole(opener, partition, begin, end) and earlier.leader_epoch is not None
+                possible = log.same(before.logs.get(partition) if whole else None, min(begin, end))
+                judged = {
+                    each: self._lawful(found.id, partition, _between(log.versions[each], begin, end), added, opener)
+                    for each in possible
+                }
+                counts = _counts(earlier if opened else Channel(), channel)
+                mine = _of(added, partition), _of(rejected, partition), counts
+                assert judged, f"{partition} is read from a log that lacks what is covered or has more than that"
+                logs[partition] = frozenset(each for each, law in judged.items() if law.as_found == mine)
+                assert logs[partition], f"{partition} from {begin} to {end}: found {mine}, lawful is {judged}"
+                expected.update(judged[max(logs[partition])].fits)
         assert sorted(added) == sorted(expected), _difference(added, expected)
         _same_values(table, snapshot, expected)
-        _same_rejects(table, known, tokens, rejected)
         assert before.rows.isdisjoint(expected), "rows come a second time"
-        return Page(tokens, before.rows | expected.keys(), carrier=snapshot.id)
+        return Page(tokens, before.rows | expected.keys(), carrier=snapshot.id, logs=logs)
 
     def _begins(self, book: Book, connector: str, partition: SourcePartition, start: int) -> None:
         first = book.starts.setdefault((connector, partition), start)
         assert start <= first, f"{partition} began at {first} and begins again at {start}: what was rolled back is lost"
-
-    def _records(self, topic: str, partition: SourcePartition, begin: int, end: int) -> dict[int, MemoryRecord]:
-        produced = self._world.produced.get((topic, partition), {})
-        return {offset: produced[offset] for offset in range(begin, end) if offset in produced}
 
     def _lawful(
         self,
         topic: str,
         partition: SourcePartition,
         records: dict[int, MemoryRecord],
-        rows: list[int],
+        added: list[Place],
         opener: Runner | None,
-    ) -> tuple[list[int], list[int]]:
-        """The offsets that must be rows, and those that must be rejects; `records` loses what need not have been read.
+    ) -> Lawful:
+        """What must have become of records.
 
         A record that compaction removed may have been read before; one that retention removed may not have been read
         only if its opener said so.
@@ -205,17 +240,37 @@ class Judge:
             if where == partition
             for offset in range(first, last + 1)
         }
-        for offset in [*records]:
-            gone = (topic, partition, offset) in self._world.compacted and offset not in rows
-            if gone or offset in lost:
+        rows = set(added)
+        for offset, record in [*records.items()]:
+            gone = (topic, partition, offset) in self._world.compacted or offset in lost
+            if gone and (partition, offset, record.leader_epoch) not in rows:
                 del records[offset]
         ignored = opener is not None and opener.settings.conversion.tombstones == "ignore"
-        fits = [
-            offset
-            for offset, record in records.items()
+        places = {(partition, offset, record.leader_epoch): record for offset, record in records.items()}
+        fits = {
+            place: record
+            for place, record in places.items()
             if not isinstance(record.value, bytes) and not (ignored and record.value is None)
-        ]
-        return fits, [offset for offset, record in records.items() if isinstance(record.value, bytes)]
+        }
+        unfit = sorted(place for place, record in places.items() if isinstance(record.value, bytes))
+        return Lawful(fits, unfit, len(records))
+
+
+def _showing(table: MemoryTable, connector: str) -> set[int]:
+    """The snapshots from the current one down to the first that main was set to since the connector's last commit."""
+    mirror = table.state.property(key_of(connector))
+    last = decode(mirror).snapshot_seq if mirror else 0
+    parents = {each.id: each.parent for each in table.history.values()}
+    heads = [each for each, _ in table.heads]
+    since = next((place for place, each in enumerate(heads) if table.history[each].sequence_number == last), 0)
+    set_to = {each for each, was_there in table.heads[since + 1 :] if was_there or parents[each] is None}
+    history: list[int] = []
+    number = table.state.current_id
+    while number is not None:
+        history.append(number)
+        number = parents[number]
+    places = [place for place, each in enumerate(history) if each in set_to]
+    return {*history[: places[-1] + 1]} if places else set()
 
 
 def _after_others(table: MemoryTable, snapshot: TableSnapshot, connector: str, before: Page) -> Page:
@@ -223,7 +278,7 @@ def _after_others(table: MemoryTable, snapshot: TableSnapshot, connector: str, b
     source = snapshot.values.get(SOURCE_SNAPSHOT)
     if source is not None and key_of(connector) in table.history[int(source)].values:
         return replace(before, picked=True)
-    there = Counter((row.partition, row.offset) for row in table.rows(snapshot.id) if row.connector == connector)
+    there = Counter(_place(row) for row in table.rows(snapshot.id) if row.connector == connector)
     assert before.picked or (there.keys() <= before.rows and set(there.values()) <= {1})
     return before
 
@@ -235,24 +290,34 @@ def _added(table: MemoryTable, snapshot: TableSnapshot) -> list[Place]:
     places: list[Place] = []
     for path in snapshot.files[len(before) :]:
         assert path in table.files.data, f"{path} was deleted"
-        found = [(row.partition, row.offset) for row in table.files.data[path].rows]
-        for partition in {where for where, _ in found}:
-            offsets = [offset for where, offset in found if where == partition]
+        found = [_place(row) for row in table.files.data[path].rows]
+        for partition in {where for where, _, _ in found}:
+            offsets = [offset for where, offset, _ in found if where == partition]
             assert offsets == sorted(offsets), f"{path} has rows of {partition} out of order"
         places += found
     return places
 
 
-def _same_counts(
-    partition: SourcePartition,
-    earlier: Channel,
-    now: Channel,
-    rows: int,
-    unfit: int,
-    records: Mapping[int, MemoryRecord],
-) -> None:
-    found = (now.parsed - earlier.parsed, now.inserted - earlier.inserted, now.errors - earlier.errors)
-    assert found == (len(records), rows, unfit), f"counts of {partition} are {found}"
+def _whole(opener: Runner | None, partition: SourcePartition, begin: int, end: int) -> bool:
+    """Whether nobody said that some of it was gone: of what retention deleted, nobody can tell which log it was of."""
+    said = [*opener.lost, *opener.forgotten] if opener else []
+    return not any(where == partition and begin <= last + 1 and first <= end for where, first, last in said)
+
+
+def _between(log: Mapping[int, MemoryRecord], begin: int, end: int) -> dict[int, MemoryRecord]:
+    return {offset: log[offset] for offset in range(begin, end) if offset in log}
+
+
+def _of(places: list[Place], partition: SourcePartition) -> list[Place]:
+    return sorted(place for place in places if place[0] == partition)
+
+
+def _place(row: MemoryRow) -> Place:
+    return row.partition, row.offset, row.leader_epoch
+
+
+def _counts(earlier: Channel, now: Channel) -> tuple[int, int, int]:
+    return now.parsed - earlier.parsed, now.inserted - earlier.inserted, now.errors - earlier.errors
 
 
 def _same_values(table: MemoryTable, snapshot: TableSnapshot, expected: Mapping[Place, MemoryRecord]) -> None:
@@ -263,7 +328,7 @@ def _same_values(table: MemoryTable, snapshot: TableSnapshot, expected: Mapping[
         file = table.files.data[path]
         staged = {column.id for column in file.columns}
         for row in file.rows:
-            value = expected[row.partition, row.offset].value
+            value = expected[_place(row)].value
             assert not isinstance(value, bytes)
             wanted = {column.id: value[column.name] for column in columns if value and column.name in value}
             found = {column.id: row.values[column.id] for column in columns if column.id in row.values}
@@ -271,16 +336,15 @@ def _same_values(table: MemoryTable, snapshot: TableSnapshot, expected: Mapping[
             assert all(not column.required or column.id in found for column in columns)
 
 
-def _same_rejects(table: MemoryTable, known: Tokens, tokens: Tokens, rejected: list[Place]) -> None:
-    """A commit with rejects names one list more, and the list exactly those."""
-    if not rejected:
-        assert tokens.rejects == known.rejects
-        return
-    assert tokens.rejects is not None
+def _rejected(table: MemoryTable, known: Tokens, tokens: Tokens) -> list[Place]:
+    """What a commit set aside; one with rejects names one list more."""
+    if tokens.rejects == known.rejects or tokens.rejects is None:
+        return []
     listed = orjson.loads(table.files.small[tokens.rejects])
     assert listed["previous"] == known.rejects
     found = [place for path in listed["files"] for place in table.files.rejects[path]]
-    assert sorted(found) == sorted(rejected)
+    assert found, "a list of no rejects"
+    return found
 
 
 def _difference(found: list[Place], expected: Mapping[Place, MemoryRecord]) -> str:

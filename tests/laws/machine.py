@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest import mock
@@ -16,12 +16,12 @@ from tests.laws.connectors import Runner, World, configured
 from tests.laws.judge import Judge
 
 from frazil import faults
-from frazil.cycle import protocol, tasks
+from frazil.cycle import protocol, table_failures, tasks
 from frazil.model import Buffer, Column, Primitive, SourcePartition, TableName
 from frazil.records import metadata
 from frazil.tables import commit as committing
 from frazil.tables.state import SOURCE_SNAPSHOT
-from frazil.testing.memory import MemoryRecord, MemoryRow, MemoryTable
+from frazil.testing.memory import MemoryRecord, MemoryRow, MemoryTable, Unsorted
 
 _Choice = TypeVar("_Choice")
 
@@ -61,6 +61,7 @@ RARE = (
     "renamed",
     "cherry-pick",
     "partition",
+    "clock",
 )
 """What ends connectors, or confuses people: a story has one of them or two, or none."""
 
@@ -77,7 +78,6 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.ever: list[Runner] = []
         self.judge = Judge(self.world, self.ever)
         self.numbers = 0
-        self.frozen: set[SourcePartition] = set()
         self._patched = ExitStack()
         self._patched.enter_context(self._surroundings())
 
@@ -136,6 +136,18 @@ class ExactlyOnce(RuleBasedStateMachine):
         self._produce(which, kinds)
         self._go(which, "before_swap")
 
+    @precondition(lambda self: self.runners and "truncated" in self.rare)
+    @rule(which=some, lost=st.integers(1, 4), grown=records)
+    def land_and_truncate(self, which: int, lost: int, grown: list[str]) -> None:
+        """What may just have landed is lost from the end of its log, which grows again before anybody looks."""
+        self._produce(which, ["fits"] * 4)
+        for _ in range(2):
+            if self.runners:
+                self._go(which, None)
+        partition = self._partition(which)
+        self.world.truncate(partition, self.world.cluster.log(partition).latest - lost)
+        self._produce(which, grown)
+
     @precondition(lambda self: self.runners)
     @rule(which=some)
     def crash(self, which: int) -> None:
@@ -151,8 +163,15 @@ class ExactlyOnce(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.world.now += seconds
 
+    @precondition(lambda self: "clock" in self.rare)
+    @rule(seconds=st.sampled_from([-5 * 86_400.0, -7200.0, -70.0, -30.0, 70.0, 7200.0, 5 * 86_400.0]))
+    def clock_is_set(self, seconds: float) -> None:
+        self.world.ahead += seconds
+
     @rule(
-        what=st.sampled_from(["compaction", "retention", "retention", "partition", "topic", "truncated", "made again"]),
+        what=st.sampled_from(
+            ["compaction", "retention", "retention", "partition", "topic", "election", "truncated", "made again"]
+        ),
         which=some,
         number=some,
     )
@@ -173,12 +192,12 @@ class ExactlyOnce(RuleBasedStateMachine):
                 if "b" not in topics:
                     self.world.cluster.create_topic("b")
             case "truncated":
-                log.truncate(log.latest - number // 3 - 1)
-                # Records written again at offsets that were covered can be told by their epochs only.
-                self.frozen.add(partition)
+                self.world.truncate(partition, log.latest - number // 3 - 1)
+                self._produce(which, ["fits"] * (number % 4 * 2))
+            case "election":
+                log.elect()
             case "made again":
                 self.world.cluster.create_topic(partition.topic, len(topics[partition.topic].logs))
-                self.frozen = {each for each in self.frozen if each.topic != partition.topic}
 
     @rule(what=st.sampled_from(["broker", "catalog", "lost", "never", "late", "late"]), requests=st.integers(1, 3))
     def trouble(self, what: Any, requests: int) -> None:
@@ -190,6 +209,11 @@ class ExactlyOnce(RuleBasedStateMachine):
             case _:
                 self.world.catalog.outcomes.append(what)
 
+    @precondition(lambda self: self.world.catalog.tables)
+    @rule(which=some, breaks=st.booleans())
+    def one_table_breaks_or_is_well_again(self, which: int, breaks: bool) -> None:
+        self.world.broken = {_one_of(sorted(self.world.catalog.tables), which)} if breaks else set()
+
     @precondition(lambda self: self.world.catalog.flying)
     @rule()
     def late_swap_lands(self) -> None:
@@ -197,12 +221,18 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     @precondition(lambda self: self.world.catalog.tables)
     @rule(
-        what=st.sampled_from(["append", "delete", "compaction", "compaction", "branch", "cherry-pick"]),
+        what=st.sampled_from(
+            ["append", "delete", "compaction", "compaction", "aside", "branch", "branch", "tag", "stage", "cherry-pick"]
+        ),
         which=some,
         number=some,
     )
     def others_commit(self, what: str, which: int, number: int) -> None:
-        table = self._table(which)
+        # Others, too, commit nothing by a clock that is behind.
+        with suppress(Unsorted):
+            self._others_commit(self._table(which), what, number)
+
+    def _others_commit(self, table: MemoryTable, what: str, number: int) -> None:
         snapshots = sorted(table.state.snapshots, reverse=True)
         match what:
             case "append":
@@ -211,8 +241,14 @@ class ExactlyOnce(RuleBasedStateMachine):
                 table.delete(lambda row: row.offset % 3 == number % 3)
             case "compaction":
                 table.compact()
-            case "branch" if snapshots:
+            case "aside" if snapshots:
                 table.append_aside(*self._foreign_rows(), parent=_one_of(snapshots, number))
+            case "branch" if snapshots:
+                table.append_to_branch(f"branch {number % 2}", *self._foreign_rows())
+            case "tag" if snapshots:
+                table.refer("tag", _one_of(snapshots, number))
+            case "stage" if snapshots:
+                table.stage(f"stage {number}", *self._foreign_rows())
             case "cherry-pick" if table.state.current_id and "cherry-pick" in self.rare:
                 if found := [each for each in snapshots if self._may_be_picked(table, each)]:
                     table.cherry_pick(_one_of(found, number))
@@ -223,7 +259,17 @@ class ExactlyOnce(RuleBasedStateMachine):
         """Roll back, or forth, or aside; most often a little back."""
         table = self._table(which)
         if table.state.snapshots:
-            table.set_current(_one_of(sorted(table.state.snapshots, reverse=True), snapshot))
+            with suppress(Unsorted):
+                table.set_current(_one_of(sorted(table.state.snapshots, reverse=True), snapshot))
+
+    @precondition(lambda self: any(table.state.others for table in self.world.catalog.tables.values()))
+    @rule(which=some, other=some)
+    def set_to_branch(self, which: int, other: int) -> None:
+        """Set main to a branch or a tag; what it left long ago may have expired."""
+        table = self._table(which)
+        if table.state.others:
+            with suppress(Unsorted):
+                table.set_current(_one_of([*table.state.others.values()], other))
 
     @precondition(lambda self: self.world.catalog.tables)
     @rule(which=some, kept=some, alone=st.booleans())
@@ -231,7 +277,8 @@ class ExactlyOnce(RuleBasedStateMachine):
         table = self._table(which)
         snapshots = sorted(table.state.snapshots, reverse=True)
         doomed = snapshots[kept : kept + 1] if alone else snapshots[kept:]
-        table.expire([each for each in doomed if self.judge.may_expire(table, each)])
+        with suppress(Unsorted):
+            table.expire([each for each in doomed if self.judge.may_expire(table, each)])
 
     @precondition(lambda self: self.world.catalog.tables)
     @rule(which=some, what=st.sampled_from(["add", "add", "drop", "rename", "promote", "spec", "sort"]))
@@ -277,13 +324,12 @@ class ExactlyOnce(RuleBasedStateMachine):
     def _go(self, which: int, until: str | None) -> None:
         runner = _one_of(self.runners, which)
         runner.go(until)
+        assert not runner.held_up
         if runner.ended and not runner.stands:
             self.runners.remove(runner)
 
     def _produce(self, which: int, kinds: list[str]) -> None:
-        partition = self._partition(which)
-        if partition not in self.frozen:
-            self.world.produce(partition, *map(self._record, kinds))
+        self.world.produce(self._partition(which), *map(self._record, kinds))
 
     def _record(self, kind: str) -> MemoryRecord | None:
         self.numbers += 1
@@ -314,7 +360,7 @@ class ExactlyOnce(RuleBasedStateMachine):
     @contextmanager
     def _surroundings(self) -> Iterator[None]:
         """The machine's clock, its points to stand still at, and its ear for what connectors say."""
-        clock = SimpleNamespace(monotonic=lambda: self.world.now, time=lambda: self.world.now, time_ns=lambda: 0)
+        clock = SimpleNamespace(monotonic=lambda: self.world.now, time=lambda: self.world.clock, time_ns=lambda: 0)
         before = structlog.get_config()
         structlog.configure(processors=[self._hear])
         faults.install(reach)
@@ -322,6 +368,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             with (
                 mock.patch.object(protocol, "time", clock),
                 mock.patch.object(tasks, "time", clock),
+                mock.patch.object(table_failures, "time", clock),
                 mock.patch.object(committing, "time", clock),
             ):
                 yield
@@ -330,13 +377,24 @@ class ExactlyOnce(RuleBasedStateMachine):
             structlog.configure(**before)
 
     def _hear(self, _: Any, __: str, event: Any) -> Any:
-        if event["event"] == "records are lost: retention deleted them":
-            topic, _, number = event["partition"].rpartition("-")
-            partition = SourcePartition(topic, int(number))
-            assert event["last"] < self.world.cluster.log(partition).earliest
-            assert self.world.running is not None
-            self.world.running.lost.append((partition, event["first"], event["last"]))
+        runner = self.world.running
+        if event["event"] == "records are lost: retention deleted them" and runner is not None:
+            partition, first, last = _told(event)
+            assert last < self.world.cluster.log(partition).earliest
+            runner.lost.append((partition, first, last))
+        if event["event"] == "a log was truncated below its token: what its offsets hold now is read" and runner:
+            partition, first, last = _told(event)
+            assert runner.settings.on_data_loss == "skip"
+            runner.replaced.append((partition, first, last))
+            if first == self.world.cluster.log(partition).earliest:
+                runner.forgotten.append((partition, first, last))
         raise structlog.DropEvent
+
+
+def _told(event: Any) -> tuple[SourcePartition, int, int]:
+    """Of which records an event tells."""
+    topic, _, number = event["partition"].rpartition("-")
+    return SourcePartition(topic, int(number)), event["first"], event["last"]
 
 
 def _one_of(choices: Sequence[_Choice], which: int) -> _Choice:

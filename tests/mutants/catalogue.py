@@ -61,6 +61,17 @@ MUTANTS = (
         real=("tests/integration/test_owners.py::test_compaction_and_expiry_by_others_leave_the_tokens_in_the_mirror",),
     ),
     Mutant(
+        "no-log",
+        "the look at the snapshot log before the mirror is believed",
+        (Edit("tables/tokens.py", "if was_set(state, history, expired):", "if False:"),),
+        pure=(
+            "tests/tables/test_tokens.py::test_main_set_to_a_branch_whose_branch_point_has_expired_is_uncertain_whatever_comes_then",
+        ),
+        real=(
+            "tests/integration/test_branches.py::test_main_set_to_a_branch_whose_branch_point_somebody_expired_is_uncertain",
+        ),
+    ),
+    Mutant(
         "no-epoch",
         "the owner epoch: neither the check nor a recall compares it",
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -137,8 +138,8 @@ def test_a_part_that_is_off_is_no_member(part: MetadataPart, members: set[str]) 
         (b"false", False),
         (b'{"a":[1,{"b":null}]}', {"a": [1, {"b": None}]}),
         (b"[]", []),
-        (HUGE.encode(), HUGE),
-        (b'{"id":%s}' % HUGE.encode(), f'{{"id":{HUGE}}}'),
+        (b"9" * 39, "9" * 39),
+        (b'{"id":%s}' % (b"9" * 39), f'{{"id":{"9" * 39}}}'),
         (b'"\\u0000\\"\\\\"', '\x00"\\'),
     ],
 )
@@ -150,6 +151,27 @@ def test_a_json_key_is_a_json_value_in_json_and_a_text_in_a_struct(key: bytes, m
     assert landed(struct(key="string"), conversion, **BARE, key=[key])["key"] == (
         member if isinstance(member, str) else key.decode()
     )
+
+
+@pytest.mark.parametrize("number", [HUGE, "9223372036854775808", "0.10000000000000001", "123456789.123456789"])
+def test_numbers_of_38_digits_are_numbers_in_a_variant(number: str) -> None:
+    conversion = Conversion(key_converter="json", header_converter="json", structured_headers=True)
+    usual = {"topic": "orders", "partition": 3, "offset": 41, "CreateTime": 5, "SnowflakeConnectorPushTime": 77}
+    text = b"123456789012345678901"
+    record = {**BARE, "timestamp": [5], "headers": [[("h", number.encode()), ("t", b'"%s"' % text), ("n", None)]]}
+    headers = {"h": Decimal(number), "t": text.decode(), "n": None}
+
+    alone = landed(VARIANT, conversion, **record, key=[b'"k"'])
+    both = landed(VARIANT, conversion, **record, key=[b'{"id":[%s]}' % number.encode()])
+
+    assert alone == {**usual, "key": "k", "headers": headers}
+    assert both == {**usual, "key": {"id": [Decimal(number)]}, "headers": headers}
+
+
+def test_a_number_of_a_key_is_one_beside_headers_that_are_texts() -> None:
+    found = landed(VARIANT, Conversion(key_converter="json"), **{**FULL, "key": [HUGE.encode()]})
+
+    assert (found["key"], found["headers"]) == (int(HUGE), {"h": "v", "n": None})
 
 
 def test_a_null_json_key_is_no_member() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import ListType, Primitive, Seen, StructType
-from frazil.records.new_keys import NewKeys, width_of
-from frazil.tables.evolution import columns_for
+from frazil.model import ListType, Primitive, Seen, SourcePartition, StructType
+from frazil.pipes.evolution import columns_for
+from frazil.records.new_keys import MIXED, NewKeys, width_of
 
 LONG, TEXT = Seen(frozenset({"long"})), Seen(frozenset({"string"}))
 
@@ -26,6 +28,34 @@ def test_the_keys_that_came_first_are_kept() -> None:
     found.note("y", TEXT)
 
     assert dict(found) == {"z": LONG, "y": LONG.merged_with(TEXT)}
+
+
+def at(partition: int, offset: int, **parts: Any) -> Seen:
+    return replace(LONG, first=(SourcePartition("orders", partition), offset), **parts)
+
+
+def test_what_was_seen_again_is_no_news_unless_it_was_earlier_or_there_is_more() -> None:
+    found = NewKeys(2)
+    found.note("a", at(1, 5))
+
+    assert not found.would_learn({"a": at(1, 6)})
+    assert found.would_learn({"a": at(1, 4)})
+    assert found.would_learn({"a": at(0, 9)})
+    assert found.would_learn({"a": at(1, 6, scalars=frozenset({"null"}))})
+    assert found.would_learn({"a": at(1, 6), "b": at(1, 6)})
+    found.note("b", at(1, 6))
+    assert not found.would_learn({"c": at(1, 7)})
+
+
+def test_each_key_keeps_where_it_was_first_also_when_it_becomes_json_text() -> None:
+    found = NewKeys(3)
+
+    for place in [(1, 5), (0, 9), (0, 7), (1, 2)]:
+        found.note("a", at(*place))
+    found.note("b", at(1, 1, scalars=frozenset(), fields=fields(*"1234").fields))
+
+    assert found["a"].first == (SourcePartition("orders", 0), 7)
+    assert (found["b"], found["b"].first) == (MIXED, (SourcePartition("orders", 1), 1))
 
 
 def test_an_object_whose_keys_are_made_up_becomes_json_text() -> None:

@@ -6,11 +6,13 @@ import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from frazil.model import Column, Conversion, Drift, IcebergType, ListType, MapType, Primitive, Reject, StructType
 from frazil.pipes.default import DefaultPipe
@@ -20,6 +22,8 @@ from frazil.sql import ident
 from frazil.staging.project import Projector
 from frazil.staging.worker import locked_down
 from frazil.staging.write import Written
+
+from .variant_format import decoded
 
 TOPIC = "orders"
 NOW = 1_760_000_000_000
@@ -113,7 +117,7 @@ class Worker:
         self._reader.execute("SET TimeZone = 'UTC'")
 
     def read(self, path: Path) -> list[tuple[Any, ...]]:
-        """The rows of a Parquet file, by plain DuckDB."""
+        """The rows of a Parquet file by plain DuckDB, its VARIANTs by the letter of the specification as well."""
         source = f"read_parquet('{path}')"
         found = self._reader.sql(f"FROM {source}")
         # VARIANTs as JSON text, for in Python's values DuckDB cuts keys at a NUL.
@@ -121,17 +125,39 @@ class Worker:
             f"{ident(name)}::JSON::VARCHAR" if str(kind) == "VARIANT" else ident(name)
             for name, kind in zip(found.columns, found.types, strict=True)
         )
-        variants = [number for number, kind in enumerate(found.types) if str(kind) == "VARIANT"]
         values = [
             each.to_pylist() for each in self._reader.sql(f"SELECT {columns} FROM {source}").to_arrow_table().columns
         ]
-        for number in variants:
-            values[number] = [None if text is None else json.loads(text) for text in values[number]]
+        for number, kind in enumerate(found.types):
+            if str(kind) == "VARIANT":
+                texts = values[number]
+                values[number] = variants(path, number)
+                assert [None if text is None else exactly(text) for text in texts] == values[number]
         return list(zip(*values, strict=True))
 
     def close(self) -> None:
         self.connection.close()
         self._reader.close()
+
+
+def variants(path: Path, column: int) -> list[Any]:
+    """The VARIANTs of a Parquet file's column, None for NULL.
+
+    Raises:
+        AssertionError: one is not as the specification wants it.
+    """
+    cells = pq.ParquetFile(path).read().column(column).to_pylist()
+    return [None if cell is None else decoded(cell["metadata"], cell["value"]) for cell in cells]
+
+
+def exactly(text: str) -> Any:
+    """A JSON document with numbers of all their digits: what is not the same as a double or an int is a Decimal."""
+    return json.loads(text, parse_float=_number)
+
+
+def _number(text: str) -> float | Decimal:
+    number = float(text)
+    return number if Decimal(repr(number)) == Decimal(text) else Decimal(text)
 
 
 class Table:

@@ -283,15 +283,34 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _variant_number(text: str) -> int | float | Decimal:
+    """A whole number of 64 bits, a double by its shortest text, a decimal of 38 digits, a double by 17 digits."""
+    if re.fullmatch("-?[0-9]+", text) and -(2**63) <= int(text) < 2**63:
+        return int(text)
+    if not re.fullmatch(r".*?([eE][-+]?[0-9]{1,9})?", text):
+        raise Misfit
+    exact = Decimal(text)
+    is_whole = re.fullmatch("-?[0-9]+", text)
+    shortest, all_digits = Decimal(repr(float(text))), Decimal("%.17g" % float(text))  # noqa: UP031
+    if exact == shortest and not is_whole:
+        return float(text)
+    before, after = exact.adjusted() + 1, -min(0, _last_place(exact))
+    if before <= 38 and after <= 38 and max(before, 0) + after <= 38:
+        return exact
+    if exact in (shortest, all_digits):
+        return float(text)
+    raise Misfit
+
+
+def _last_place(number: Decimal) -> int:
+    """The power of ten of the last digit that is not zero."""
+    _, digits, exponent = number.as_tuple()
+    return int(exponent) + len(digits) - len("".join(map(str, digits)).rstrip("0"))
+
+
 def _variant(value: Any) -> Any:
     if isinstance(value, Number):
-        if re.fullmatch("-?[0-9]+", value):
-            if not -(2**63) <= int(value) < 2**63:
-                raise Misfit
-            return int(value)
-        if not re.fullmatch(r".*?([eE][-+]?[0-9]{1,9})?", value) or Decimal(value) != Decimal(repr(float(value))):
-            raise Misfit
-        return float(value)
+        return _variant_number(value)
     if isinstance(value, Pairs):
         if len({key for key, _ in value}) < len(value):
             raise Misfit

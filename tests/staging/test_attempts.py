@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.disks import SmallDisk
 
@@ -100,6 +101,30 @@ def test_a_full_scratch_disk_fails_the_stage_and_rejects_nothing(
     assert (again.files[0].rows, again.rejects and again.rejects.count) == (10, 1)
 
 
+def test_a_worker_whose_duckdb_had_a_fatal_error_stages_the_next_task(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_connection", invalidated(tmp_path / "duck.db"))
+
+    failed = stage(task)
+    again = stage(task)
+
+    assert failed.failure is not None
+    assert "database has been invalidated" in failed.failure.message
+    assert again.failure is None
+    assert again.files[0].rows == 10
+
+
+def test_what_the_quick_way_expects_of_duckdb_keeps_the_connection(task: Task, broker: KafkaBroker, topic: str) -> None:
+    produce(broker.bootstrap_servers, topic, [b'{"number": 1, "number": 2}', b'{"number": "x"}'])
+    first = worker.connection()
+
+    staged = stage(replace(task, ranges=(Range(SourcePartition(topic, 0), 0, 13),)))
+
+    assert staged.failure is None
+    assert worker.connection() is first
+
+
 def test_a_full_disk_of_the_table_keeps_no_half_file(task: Task, tmp_path: Path) -> None:
     with SmallDisk.mounted(tmp_path / "data") as disk:
         disk.fill()
@@ -109,6 +134,16 @@ def test_a_full_disk_of_the_table_keeps_no_half_file(task: Task, tmp_path: Path)
         assert "No space left" in staged.failure.message
         assert str(disk.root) in staged.failure.message
         assert disk.files() == set()
+
+
+def invalidated(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection to a database that had a fatal error: a checkpoint that failed half way."""
+    connection = duckdb.connect(path)
+    connection.execute("SET debug_checkpoint_abort = 'before_header'")
+    connection.execute("CREATE TABLE t AS SELECT 1")
+    with pytest.raises(duckdb.FatalException):
+        connection.execute("CHECKPOINT")
+    return connection
 
 
 def contents(staged: Staged) -> dict[Path, bytes]:

@@ -93,6 +93,24 @@ def test_bounds_are_the_smallest_and_largest_value_in_icebergs_bytes(
     assert found == (bits.pack(code, low), bits.pack(code, high))
 
 
+@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("values", [["0.0"], ["-0.0"], ["0", "-0.0", "null"]])
+def test_a_bound_that_is_zero_is_the_zero_that_is_further_out(
+    make_table: MakeTable, kind: str, values: list[str]
+) -> None:
+    low, high = bounds(make_table(column("x", kind)), *(f'{{"x": {value}}}' for value in values))
+
+    code = "<f" if kind == "float" else "<d"
+    assert (low, high) == (bits.pack(code, -0.0), bits.pack(code, 0.0))
+
+
+def test_a_bound_that_underflows_to_zero_is_one_as_well(make_table: MakeTable) -> None:
+    for text in ("1e-60", "-1e-60"):
+        found = bounds(make_table(column("x", "float")), f'{{"x": {text}}}')
+
+        assert found == (bits.pack("<f", -0.0), bits.pack("<f", 0.0))
+
+
 @pytest.mark.parametrize(
     ("texts", "low", "high"),
     [

@@ -204,7 +204,7 @@ def test_metadata_lands_beside_the_values(make_table: MakeTable) -> None:
 
 def test_a_table_that_evolves_writes_nothing_before_its_columns_are_known(make_table: MakeTable) -> None:
     landed = make_table(evolves=True).land(
-        '{"a": 1}', '{"a": 1.5, "b": null}', '{"b": {}, "": 1, "\\n": 2}', "[1]", "nonsense"
+        '{"a": 1}', '{"a": 1.5, "b": null}', '{"b": {}}', '{"c": 1, "": 1, "\\n": 2}', "[1]", "nonsense"
     )
 
     assert landed.drift == {
@@ -230,3 +230,16 @@ def test_a_key_that_cannot_name_a_column_is_a_reject_while_keys_become_columns(m
 
 def test_a_chunk_of_which_nothing_is_left_writes_no_file(make_table: MakeTable) -> None:
     assert make_table(*columns(a="long")).land("[]", "1").written is None
+
+
+@pytest.mark.parametrize("evolves", [True, False])
+def test_a_byte_order_mark_before_a_value_is_passed_over(make_table: MakeTable, evolves: bool) -> None:
+    table = make_table(*columns(a="long", b="string"), evolves=evolves)
+
+    landed = table.land('\ufeff{"a": 1, "b": "x"}', '\ufeff {"a": 2, "b": 3}', '{"a": 4, "b": "\ufeff"}', "\ufeff")
+
+    assert landed.rows == [(1, "x"), (2, "3"), (4, "\ufeff"), (None, None)]
+
+
+def test_keys_of_records_with_a_byte_order_mark_become_columns(make_table: MakeTable) -> None:
+    assert set(make_table(evolves=True).land('\ufeff{"a": 1}').drift) == {"a"}

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.disks import require_told, unsynced
 
 from frazil.errors import StorageNotSupported
 from frazil.staging.local import local_path
@@ -54,6 +55,38 @@ def test_a_file_appears_whole_under_its_own_name_only(tmp_path: Path) -> None:
     assert target.read_bytes() == b"rows"
     assert [each.name for each in target.parent.iterdir()] == [target.name]
     assert not source.exists()
+
+
+def test_a_power_cut_takes_nothing_of_a_file_once_it_is_moved(tmp_path: Path) -> None:
+    require_told(tmp_path)
+    synced, plain = tmp_path / "synced", tmp_path / "plain"
+    for target in (synced, plain):
+        source = tmp_path / "staged"
+        source.write_bytes(b"rows" * 50_000)
+        Storage(synced=target is synced).move(source, f"file:{target}/data/x.parquet")
+
+    assert not unsynced(synced / "data" / "x.parquet")
+    assert unsynced(plain / "data" / "x.parquet")
+
+
+def test_a_directory_has_its_entry_on_the_disk_before_a_file_in_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[set[str]] = []
+    real = os.fsync
+
+    def fsync(opened: int) -> None:
+        path = Path(f"/proc/self/fd/{opened}").resolve()
+        held.append({str(each) for each in path.iterdir()} if path.is_dir() else {str(path)})
+        real(opened)
+
+    monkeypatch.setattr("os.fsync", fsync)
+    source, target = tmp_path / "staged", tmp_path / "table" / "data" / "x.parquet"
+    source.write_bytes(b"rows")
+
+    Storage().move(source, str(target))
+
+    assert {str(target), str(target.parent), str(target.parent.parent)} <= set[str]().union(*held)
 
 
 def test_deleting_is_safe_to_repeat(tmp_path: Path) -> None:

@@ -88,14 +88,15 @@ def test_a_value_that_does_not_fit_is_a_reject_and_its_neighbours_land(
         ('{"b": -Infinity}', "-Infinity is no number"),
         ('{"zz": [Infinity]}', "Infinity is no number"),
         ('{"a": 1 /* c */}', "no JSON"),
-        ('{"b": "a\nb"}', "control character"),
+        ('{"b": "a\nb"}', "no JSON: Invalid control character at character 8"),
+        ('{"b": "a', "no JSON: Unterminated string starting at character 6"),
         ('{"b": "\\x"}', "no JSON"),
         ('{"zz": [1, 2,]}', "no JSON"),
         ('{"zz": tru}', "no JSON"),
-        ('\ufeff{"a": 1}', "no JSON"),
+        ('\ufeff\ufeff{"a": 1}', "no JSON"),
         (b'{"b": "\xff"}', "no UTF-8: byte 0xff at position 7"),
         (b'{"b": "\xed\xa0\x80"}', "no UTF-8"),
-        (b"\x00\x00\x00\x00\x01{}", "no JSON"),
+        (b"\x00\x00\x00\x00\x01{}", "magic byte of a schema registry"),
     ],
 )
 @pytest.mark.parametrize("uniform", [True, False])

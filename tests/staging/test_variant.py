@@ -8,7 +8,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from .chunks import column, columns
+from .chunks import column, columns, exactly
 from .conftest import MakeTable
 
 
@@ -100,22 +100,73 @@ def test_malformed_json_within_is_a_reject(make_table: MakeTable, text: str, goo
     assert len(landed.rows) == 2
 
 
+WITHIN = ["{}", "[{}]", '{{"k": [1, {}]}}', '{{"k":{}}}', "[\n\t{}]", '{{"b": 0.5, "a": {{"b": {}}}}}']
+
+
 @pytest.mark.parametrize(
     "number",
     [
-        "9223372036854775808",
-        "18446744073709551615",
-        "-9223372036854775809",
-        "123456789012345678901234567890",
-        "0.1234567890123456789",
+        "0.10000000000000001",
+        "52.520006599999997",
         "12345678.123456789",
+        "123456789.123456789",
+        "0.1234567890123456789",
+        "12345678901234567.5e-3",
+        "1.2345678901234567890123e3",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "12345678901234567890",
+        "18446744073709551616",
+        "123456789012345678901234567890",
+        "9" * 38,
+        "-0." + "9" * 38,
+        "1" * 19 + "." + "1" * 19,
+        "1234567890123456789" + "0" * 19,
+        "12345678901234567890.50000000000000000000000000000000000000000",
+    ],
+)
+@pytest.mark.parametrize("within", WITHIN)
+def test_a_number_of_38_digits_lands_with_every_digit(make_table: MakeTable, number: str, within: str) -> None:
+    landed = make_table(*columns(v="variant")).land('{"v": 7}', f'{{"v": {within.format(number)}}}', '{"v": 0.5}')
+
+    assert landed.rejects == {}
+    assert landed.rows == [7, exactly(within.format(number)), 0.5]
+
+
+@pytest.mark.parametrize(
+    ("number", "double"),
+    [
+        ("1.0000000000000001e+300", 1e300),
+        ("4.9406564584124654e-324", 5e-324),
+        ("1" + "0" * 40, 1e40),
+        ("-1e-200", -1e-200),
+        ("1.7976931348623157e308", 1.7976931348623157e308),
+    ],
+)
+@pytest.mark.parametrize("within", WITHIN)
+def test_a_text_of_a_double_with_no_room_in_38_digits_is_the_double(
+    make_table: MakeTable, number: str, double: float, within: str
+) -> None:
+    landed = make_table(*columns(v="variant")).land(f'{{"v": {within.format(number)}}}')
+
+    assert landed.rows == [json.loads(within.format(repr(double)))]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "9" * 39,
+        "-" + "1" * 39,
+        "0." + "1" * 39,
+        "1" * 20 + "." + "1" * 19,
+        "1.234567890123456789e300",
         "1e400",
         "-1e400",
         "1e-400",
         "1e99999999999999999999",
     ],
 )
-@pytest.mark.parametrize("within", ["{}", "[{}]", '{{"k": [1, {}]}}', '{{"k":{}}}', "[\n\t{}]"])
+@pytest.mark.parametrize("within", WITHIN)
 def test_a_number_it_would_round_is_a_reject(make_table: MakeTable, number: str, within: str) -> None:
     landed = make_table(*columns(v="variant")).land('{"v": 7}', f'{{"v": {within.format(number)}}}')
 

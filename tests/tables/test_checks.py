@@ -4,9 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.errors import CherryPicked, Fenced, ShapeMoved, StageTooOld, TableReplaced, TokensMoved, TokensUncertain
+from frazil.errors import (
+    CherryPicked,
+    ClockBehind,
+    Fenced,
+    ShapeMoved,
+    StageTooOld,
+    TableReplaced,
+    TokensMoved,
+    TokensUncertain,
+)
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType, TableName
-from frazil.tables.checks import Expectation, check, incompatible_change, require_fresh
+from frazil.tables.checks import Expectation, check, incompatible_change, require_clock, require_fresh
+from frazil.tables.state import LogEntry
 from frazil.tables.tokens import Tokens
 
 from .histories import CONNECTOR, TABLE, History
@@ -228,3 +238,16 @@ def test_what_was_staged_may_be_as_old_as_the_setting_says_and_no_older() -> Non
 
 def test_a_commit_that_only_opens_has_no_age() -> None:
     require_fresh(TABLE, expecting(None), 1e12)
+
+
+@pytest.mark.parametrize("behind", ["the last change of main", "the version"])
+def test_a_clock_more_than_a_minute_behind_the_table_is_refused_with_both_times(behind: str) -> None:
+    history = History()
+    history.foreign()
+    state = replace(history.state, last_updated=1_760_000_100_000)
+    if behind == "the last change of main":
+        state = replace(state, last_updated=0, snapshot_log=(LogEntry(1_760_000_100_000, 1),))
+
+    require_clock(state, TABLE, 1_760_000_040.0)
+    with pytest.raises(ClockBehind, match=rf"says 2025-10-09T08:53:59Z, but the table {TABLE} .* 2025-10-09T08:55:00Z"):
+        require_clock(state, TABLE, 1_760_000_039.999)

@@ -161,6 +161,43 @@ def test_columns_that_change_at_the_moment_of_a_commit_are_told_of_and_the_commi
     assert committed(table) == "first"
 
 
+@pytest.mark.parametrize("answer", [RaceLost, OutcomeUnknown])
+def test_such_columns_are_told_of_where_the_answer_was_lost_too(
+    table: MemoryTarget, monkeypatch: pytest.MonkeyPatch, answer: type[Exception]
+) -> None:
+    table._table.reshape([Column(1, "item", Primitive("string"))])
+    table.refresh()
+
+    def swap(each: MemorySwap, real: Callable[[], object]) -> object:
+        each.whole = False
+        real()
+        table._table.rename_column("item", "thing")
+        raise answer("the connection was reset")
+
+    swapping(monkeypatch, swap)
+
+    with pytest.raises(SchemaRace, match="item was renamed to thing"):
+        append(table, "first", shapes=(table.shape(),))
+    assert committed(table) == "first"
+    assert len(table._table.history) == 1
+
+
+def test_columns_that_change_after_a_commit_whose_answer_was_lost_do_no_harm(
+    table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table._table.reshape([Column(1, "item", Primitive("string"))])
+    table.refresh()
+
+    def swap(_: MemorySwap, real: Callable[[], object]) -> object:
+        real()
+        table._table.rename_column("item", "thing")
+        raise OutcomeUnknown("the connection was reset")
+
+    swapping(monkeypatch, swap)
+
+    assert append(table, "first", shapes=(table.shape(),)).tokens.commit == committed(table) == "first"
+
+
 def test_optional_columns_that_are_added_at_the_moment_of_a_commit_do_no_harm(
     table: MemoryTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import TableNotSupported
-from frazil.model import TableName
+from frazil.model import Conversion, TableName
 from frazil.tables import rejects
 from frazil.tables.table import Table
 
@@ -24,13 +24,25 @@ class Provider:
     def locationProvider(self) -> Provider:  # noqa: N802 (Java's)
         return self
 
+    def operations(self) -> Provider:
+        return self
+
+    def current(self) -> Provider:
+        return self
+
+    def snapshotLog(self) -> list[object]:  # noqa: N802
+        return []
+
+    def lastUpdatedMillis(self) -> int:  # noqa: N802
+        return 0
+
     def newDataLocation(self, name: str) -> str:  # noqa: N802
         return self.pattern.replace("NAME", name)
 
 
 def table(pattern: str) -> Table:
     java: Any = Provider(pattern)
-    return Table(None, NAME, java)
+    return Table(None, NAME, java, Conversion(), lambda: java)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from frazil.errors import FrazilError
 from frazil.model import TableName
 from frazil.tables import orphans
 from frazil.tables.checks import Expectation, check
-from frazil.tables.orphans import last_commit
+from frazil.tables.orphans import Note, last_commit
 from frazil.tables.stages import Stage, connector_in_names, stage_of_data, stage_of_rejects, whole
 from frazil.tables.state import MemoryState
 from frazil.tables.tokens import mirrored, read
@@ -218,12 +218,12 @@ class Files:
 def test_a_note_is_read_as_it_was_written_and_belongs_to_its_connector() -> None:
     table = Files()
 
-    orphans.note(table, "ORDERS", ["b", "a"])
+    orphans.note(table, "ORDERS", Note(frozenset({"b", "a"}), {"c": frozenset({"x.parquet"})}))
 
     (path,) = table.small
     assert path.startswith("/lake/public/_frazil/ORDERS-the-table/")
     assert orphans.whose_note(path.rpartition("/")[2]) == "ORDERS"
-    assert orphans.noted(table, path) == {"a", "b"}
+    assert orphans.noted(table, path) == Note(frozenset({"a", "b"}), {"c": frozenset({"x.parquet"})})
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_note_that_is_none_says_so(content: bytes) -> None:
 
 def test_the_form_of_a_note_is_json() -> None:
     table = Files()
-    orphans.note(table, "ORDERS", ["a"])
+    orphans.note(table, "ORDERS", Note(frozenset({"a"})))
 
     (content,) = table.small.values()
     assert orjson.loads(content) == {"v": 1, "stages": ["a"]}

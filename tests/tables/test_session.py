@@ -18,8 +18,10 @@ from frazil.tables.session import open_session, require_usable
 @pytest.fixture(autouse=True)
 def untold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An environment that tells Spark nothing, and where its settings would be."""
-    for name in ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("REMOTE", "API_MODE", "CONNECT_MODE_ENABLED"):
+        monkeypatch.delenv(f"SPARK_{name}", raising=False)
+    for name in ("GATEWAY_PORT", "SUBMIT_ARGS"):
+        monkeypatch.delenv(f"PYSPARK_{name}", raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     return tmp_path / "spark-defaults.conf"
 
@@ -68,6 +70,41 @@ def test_what_a_site_configured_is_known_as_spark_reads_it(untold: Path):
 
 def test_where_no_site_configured_anything_nothing_is_known():
     assert given.settings() == {}
+
+
+def test_what_pyspark_is_to_submit_with_is_known_and_wins_over_the_file(untold: Path, monkeypatch: pytest.MonkeyPatch):
+    untold.write_text("spark.ui.enabled true\nspark.cores.max 2\n")
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS",
+        "--name 'the lake' --conf spark.cores.max=4 -c 'spark.a=b = c' --conf=spark.d=e --jars=x.jar pyspark-shell",
+    )
+
+    assert given.settings() == {
+        "spark.ui.enabled": "true",
+        "spark.cores.max": "4",
+        "spark.a": "b = c",
+        "spark.d": "e",
+    }
+    assert given.submitted().others == ["--name", "the lake", "--jars=x.jar", "pyspark-shell"]
+
+
+@pytest.mark.parametrize(("too", "known"), [("", {}), ("--load-spark-defaults", {"spark.cores.max": "2"})])
+def test_another_file_is_read_in_place_of_the_sites_or_over_it(
+    untold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too: str, known: dict[str, str]
+):
+    untold.write_text("spark.ui.enabled true\nspark.cores.max 2\n")
+    other = tmp_path / "other.properties"
+    other.write_text("spark.ui.enabled false\n")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file {other} {too} pyspark-shell")
+
+    assert given.settings() == {"spark.ui.enabled": "false", **known}
+    assert given.submitted().others == ["pyspark-shell"]
+
+
+def test_a_setting_that_is_none_stays_for_spark_submit_to_refuse(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.cores.max pyspark-shell")
+
+    assert given.submitted().others == ["--conf", "spark.cores.max", "pyspark-shell"]
 
 
 def connect_session() -> Any:

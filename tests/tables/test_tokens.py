@@ -223,6 +223,83 @@ def test_a_rollback_below_our_tokens_whose_snapshots_then_expired_is_uncertain_s
         read(history.state, TABLE, CONNECTOR)
 
 
+def branched() -> History:
+    """Three commits of ours; somebody's branch began at the first, which has expired since."""
+    history = History()
+    for token in (2, 5, 8):
+        history.ours(token)
+    history.branch("audit", at=1)
+    history.expire(1, 2)
+    return history
+
+
+def test_main_set_to_a_branch_whose_branch_point_has_expired_is_uncertain_whatever_comes_then() -> None:
+    history = branched()
+    history.roll_back(to=history.references["audit"])
+
+    with pytest.raises(TokensUncertain, match=rf"{TABLE} was set to another snapshot or branch.*reset {CONNECTOR}"):
+        read(history.state, TABLE, CONNECTOR)
+    history.expire(3)
+    with pytest.raises(TokensUncertain):
+        read(history.state, TABLE, CONNECTOR)
+    history.foreign()
+    history.ours(7, connector="ANOTHER")
+    with pytest.raises(TokensUncertain):
+        read(history.state, TABLE, CONNECTOR)
+
+
+def test_main_set_to_a_branch_and_back_tells_its_tokens_again() -> None:
+    history = branched()
+    history.roll_back(to=history.references["audit"])
+    history.roll_back(to=3)
+
+    assert token_of(read(history.state, TABLE, CONNECTOR)) == "8"
+
+
+def test_after_main_was_set_to_and_fro_among_commits_that_are_logged_the_mirror_speaks() -> None:
+    history = History()
+    ours = history.ours(5)
+    first, second = history.foreign(), history.foreign()
+    history.roll_back(to=first)
+    history.roll_back(to=second)
+    history.expire(ours.snapshot_seq)
+
+    assert read(history.state, TABLE, CONNECTOR) == ours
+
+
+def test_main_forwarded_to_a_branch_tells_the_tokens_as_long_as_a_snapshot_has_them() -> None:
+    history = History()
+    ours = history.ours(5)
+    history.branch("audit", at=1)
+    history.roll_back(to=history.branch("audit"))
+
+    assert read(history.state, TABLE, CONNECTOR) == ours
+    history.expire(1)
+    with pytest.raises(TokensUncertain):  # nothing tells a forwarding from any other setting now
+        read(history.state, TABLE, CONNECTOR)
+    assert read(history.state, TABLE, CONNECTOR, (TokensUncertain,)) == ours
+
+
+def test_the_mirror_speaks_where_snapshots_of_one_transaction_are_not_all_logged() -> None:
+    history = History()
+    ours = history.ours(5)
+    history.foreign()
+    history.foreign()
+    history.log.pop(1)  # Iceberg logs the last one of a transaction only
+    history.expire(ours.snapshot_seq)
+
+    assert read(history.state, TABLE, CONNECTOR) == ours
+
+
+def test_the_mirror_speaks_where_a_catalog_keeps_no_log() -> None:
+    history = branched()
+    history.foreign()
+    history.log.clear()
+    history.expire(3)
+
+    assert token_of(read(history.state, TABLE, CONNECTOR)) == "8"
+
+
 def test_a_table_replaced_in_place_has_the_tokens_only_of_whoever_takes_the_mirror() -> None:
     history = History()
     history.ours(5)

@@ -29,7 +29,7 @@ def adopt_table(
 ) -> int:
     """Adopt a table and print what was done, or what would be."""
     console = people()
-    with open_catalog(home, worker, console) as (_, catalog), console.status("Reading the tables …"):
+    with open_catalog(home, worker, console) as catalog, console.status("Reading the tables …"):
         done = Adopter(catalog, Registry(home)).adopt(table, source, connector, dry=dry, force=force)
     if format == "json":
         sys.stdout.write(visible_json(orjson.dumps(_document(done), option=orjson.OPT_INDENT_2).decode()) + "\n")

@@ -73,7 +73,8 @@ def validate(
     from frazil.cli.run import load_all
 
     for settings in load_all(connectors, worker, _overrides(set, None)):
-        print(f"{visible(settings.name)}: valid")
+        renamed = "" if settings.key == settings.name else f"; channels and tokens call it {settings.key}"
+        print(f"{visible(settings.name)}: valid{renamed}")
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from frazil.cli.catalogs import opening_ahead
 from frazil.cli.options import Format, Home, Worker, home_of
 
 DryRun = Annotated[bool, Parameter(help="Show what would change, and change nothing.", negative=())]
@@ -16,11 +17,18 @@ channels = App(name="channels")
 
 
 @channels.default
-def show(*, home: Home = None, worker: Worker = None, format: Format = "table") -> int:  # noqa: A002 (the option's name)
+def show(
+    *,
+    watch: Annotated[bool, Parameter(help="Look again every two seconds, until Ctrl-C.", negative=())] = False,
+    home: Home = None,
+    worker: Worker = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
     """Show every channel: its offset token, lag and counts, whether a connector runs or not."""
-    from frazil.cli.channels import show_channels
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.channels import show_channels
 
-    return show_channels(home_of(home), worker, format)
+        return show_channels(home_of(home), worker, format, watch=watch)
 
 
 @channels.command
@@ -46,15 +54,16 @@ def reset(
     format: Format = "table",  # noqa: A002 (the option's name)
 ) -> int:
     """Set channels to other offsets: records before them are skipped, those behind are read again."""
-    from frazil.cli.reset import reset_channels, where_of
-    from frazil.connector.brokers import Brokers
-    from frazil.connector.resetting import Wanted
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.reset import reset_channels, where_of
+        from frazil.connector.brokers import Brokers
+        from frazil.connector.resetting import Wanted
 
-    where = where_of(earliest=to_earliest, latest=to_latest, offset=to_offset, time=to_time)
-    wanted, brokers = Wanted(name, topic, table), Brokers(connector, worker)
-    return reset_channels(
-        home_of(home), brokers, worker, wanted, where, reason, dry=dry_run, force=even_if_owned, format=format
-    )
+        where = where_of(earliest=to_earliest, latest=to_latest, offset=to_offset, time=to_time)
+        wanted, brokers = Wanted(name, topic, table), Brokers(connector, worker)
+        return reset_channels(
+            home_of(home), brokers, worker, wanted, where, reason, dry=dry_run, force=even_if_owned, format=format
+        )
 
 
 @channels.command
@@ -75,8 +84,37 @@ def adopt(
     format: Format = "table",  # noqa: A002 (the option's name)
 ) -> int:
     """Let a table that was copied, restored or replaced take over the tokens that belong to its rows."""
-    from frazil.cli.adopt import adopt_table
-    from frazil.connector.adopting import Source
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.adopt import adopt_table
+        from frazil.connector.adopting import Source
 
-    taken = Source(source, snapshot)
-    return adopt_table(home_of(home), worker, table, taken, name, dry=dry_run, force=even_if_owned, format=format)
+        taken = Source(source, snapshot)
+        return adopt_table(home_of(home), worker, table, taken, name, dry=dry_run, force=even_if_owned, format=format)
+
+
+@channels.command
+def prune(
+    name: Annotated[str, Parameter(help="A connector.")],
+    *,
+    topic: Annotated[str | None, Parameter(help="Only this topic.")] = None,
+    table: Annotated[str | None, Parameter(help="Only in this table.")] = None,
+    reason: Annotated[str | None, Parameter(help="For the audit in the snapshot's summary.")] = None,
+    dry_run: DryRun = False,
+    even_if_owned: EvenIfOwned = False,
+    connector: Annotated[
+        Path | None, Parameter(help="The connector's file; default the one it was last run with from this home.")
+    ] = None,
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Drop the tokens of topics that no longer exist, which a connector does by itself after a month."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.prune import prune_channels
+        from frazil.connector.brokers import Brokers
+        from frazil.connector.resetting import Wanted
+
+        wanted, brokers = Wanted(name, topic, table), Brokers(connector, worker)
+        return prune_channels(
+            home_of(home), brokers, worker, wanted, reason, dry=dry_run, force=even_if_owned, format=format
+        )

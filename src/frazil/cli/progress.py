@@ -16,6 +16,7 @@ from rich.table import Table
 
 from frazil.cli.visible import cell
 from frazil.connector import Connector
+from frazil.connector.states import ENDED
 from frazil.cycle import CycleReport
 
 LINE_EVERY = 10.0
@@ -139,10 +140,20 @@ def overview(meters: Sequence[Meter]) -> Table:
 def describe_state(connector: Connector) -> str:
     """The state, with what is being waited for."""
     if connector.next_attempt is None or connector.error is None:
-        return str(connector.state)
+        return f"{connector.state}{_left_out(connector)}"
     seconds = round(connector.next_attempt - time.time())
     when = f"next attempt in {seconds} s" if seconds > 0 else "trying again"
     return f"{connector.state}: {connector.error.message}, {when}"
+
+
+def _left_out(connector: Connector) -> str:
+    """The tables that are left out, the first of them with its reason."""
+    failing = {} if connector.state in ENDED else connector.failing
+    if not failing:
+        return ""
+    (name, failure), *others = failing.items()
+    more = f" and {len(others)} more" if others else ""
+    return f", without {name}{more}: {failure.error.message}"
 
 
 def describe_seconds(seconds: float | None) -> str:

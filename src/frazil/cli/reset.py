@@ -38,7 +38,7 @@ def reset_channels(
 ) -> int:
     """Reset channels and print what was done, or what would be."""
     console = people()
-    with open_catalog(home, worker, console) as (_, catalog), console.status("Reading the tables …"):
+    with open_catalog(home, worker, console) as catalog, console.status("Reading the tables …"):
         done = Resetter(catalog, Registry(home), brokers).reset(wanted, where, reason, dry=dry, force=force)
     if format == "json":
         rows = [row for each in done for row in _rows(each)]

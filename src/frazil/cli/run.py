@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -15,6 +16,8 @@ from frazil.cli.progress import Progress
 from frazil.cli.session import start_spark
 from frazil.config import ConnectorSettings, load, refuse_shared_keys
 from frazil.connector import Connector, State
+from frazil.connector.channels import left_out_of
+from frazil.connector.registered import LeftOut
 from frazil.connector.registry import Registry
 from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
@@ -54,7 +57,10 @@ def run_connectors(
         _log.info("Spark has started", seconds=round(time.monotonic() - began, 1))
         connectors = [Connector(settings, session) for settings in all_settings]
         for connector, file in zip(connectors, files, strict=True):
-            connector.on_state(Registry(Path(connector.settings.home)).recorder(connector.settings, file, worker))
+            recorder = Registry(Path(connector.settings.home)).recorder(
+                connector.settings, file, worker, partial(_left_out, connector)
+            )
+            connector.on_state(recorder)
         try:
             _ingest(connectors, stopping, console, until_caught_up=until_caught_up)
         finally:
@@ -62,6 +68,10 @@ def run_connectors(
             if answers(session):
                 session.stop()
     return 1 if any(connector.state in (State.FAILED, State.FENCED) for connector in connectors) else 0
+
+
+def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
+    return left_out_of(connector.failing)
 
 
 def load_all(files: Sequence[Path], worker: Path | None, overrides: Mapping[str, str]) -> list[ConnectorSettings]:

@@ -16,11 +16,11 @@ from pyspark.sql.types import VariantType
 from rich.console import Console
 from rich.table import Column, Table
 
-from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
 from frazil.cli.query.spark import strict
 from frazil.cli.query.statement import ResultColumn, Statement
 from frazil.cli.query.types import refusal
+from frazil.cli.session import open_session_catalog
 from frazil.cli.visible import cell, visible, visible_json
 from frazil.tables.catalog import Catalog
 from frazil.tables.jvm import JAVA_ERRORS
@@ -38,7 +38,7 @@ def run_query(query: str, home: Path, worker: Path | None, format: Literal["tabl
     """
     statement = Statement.parse(query)
     console = people()
-    with open_catalog(home, worker, console) as (session, catalog), console.status("Running the query …"):
+    with open_session_catalog(home, worker, console) as (session, catalog), console.status("Running the query …"):
         columns, rows = answer(statement, catalog, session)
     show(columns, rows, format)
     return 0

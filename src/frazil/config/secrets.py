@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 MASK = "****"
 """What stands where a secret was."""
 
-_SECRET_KEY = re.compile(
+HIDDEN: Final = (
     r"password|passphrase|private\.?key|secret|token|jaas|credential|sasl\.(?!mechanisms?$)|basic\.auth|bearer\.auth|user\.info"
-    r"|access\.?key|api\.?key|account\.key|keystore\.key|ssl\.key\b|(override|jdbc)\.map",
-    re.IGNORECASE,
+    r"|access\.?key|api\.?key|[.-]key\b|connection-string|authorization|(override|jdbc)\.map"
 )
-_PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+"""What is in the keys of secrets, in any case; a pattern of Java's as well."""
+
+_SECRET_KEY = re.compile(HIDDEN, re.IGNORECASE)
+_PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=password=)[^&;\s]+", re.IGNORECASE)
 
 
 def is_secret(key: str) -> bool:

@@ -185,7 +185,8 @@ class ConnectorSettings(RowSettings, PaceSettings):
     on_data_loss: Annotated[Literal["fail", "skip"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.on.data.loss"), default="fail"
     )
-    """What to do when retention deleted records before they were read: stop, or go on after them."""
+    """What to do when the broker lost records: stop, or go on. After those that retention deleted before they were
+    read; from where a log was truncated, with what its offsets hold now."""
 
     on_table_missing: Annotated[OnTable, values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.on.table.missing"), default="fail"
@@ -214,6 +215,10 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """What was staged longer ago is not committed but staged again, from `1s` to `12h`: files that old may be taken for
     orphans by whoever cleans up."""
 
+    disk_sync: Flag = Field(validation_alias=Keys("frazil.disk.sync"), default=True)
+    """Whether files on local disks are synced before a commit names them, so that a power cut cannot damage a table.
+    Connectors of one process that share a warehouse share its metadata's part of this."""
+
     orphans_min_age_ms: Annotated[int | None, values.by(values.never_or(values.duration(at_least="24h")))] = Field(
         validation_alias=Keys("frazil.orphans.min.age"),
         default=24 * 60 * 60_000,
@@ -221,6 +226,14 @@ class ConnectorSettings(RowSettings, PaceSettings):
     )
     """The connector's files of this age whose stages were never committed are removed when it opens their table: `24h`
     at least, or `never`."""
+
+    tokens_retention_ms: Annotated[int | None, values.by(values.never_or(values.duration(at_least="1s")))] = Field(
+        validation_alias=Keys("frazil.tokens.retention"),
+        default=30 * 24 * 60 * 60_000,
+        json_schema_extra={"default": "`30 d`"},
+    )
+    """Tokens of a topic that no longer exists are dropped this long after its last record was read: `30 d`, `12h`, at
+    least `1s`, or `never`. A topic that exists keeps them, whether the connector still reads it or not."""
 
     spark: Mapping[str, str] = Field(validation_alias=Keys("spark.*"), default_factory=dict, repr=False)
     """Spark's own configuration, for the session frazil starts. May hold secrets, hence never shown."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from frazil.connector.owners import life_of
-from frazil.connector.registry import Registered
+from frazil.connector.registered import Registered
 from frazil.errors import CherryPicked, Fenced, OwnerRuns, ResetRefused, TableBegunAnew, TokensMoved, TokensUncertain
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
-from typing import Final
 
 import stamina
 from stamina import Attempt
 
+from frazil.cycle.backoff import FIRST, LONGEST, spread
 from frazil.errors import Transient
-
-FIRST: Final = 0.5
-"""Seconds to wait after the first failure; each further one doubles it."""
-
-LONGEST: Final = 60.0
-"""Seconds to wait at most."""
 
 Wait = Callable[[Transient, int, float], bool]
 """Takes an error, the number of the attempt it ended, and the seconds to wait; waits, and tells whether to go on."""
@@ -32,6 +25,7 @@ def attempts(wait: Wait) -> Iterator[Attempt]:
         if not isinstance(error, Transient) or current is None:
             return False
         # A stop could not end stamina's own sleep. So the waiting is done in here, and nothing is left to sleep.
+        # Stamina's jitter comes on top of a wait, and there is none where waits are longest: hence ours.
         return 0.0 if wait(error, current.num, spread(current.next_wait)) else False
 
     context = stamina.retry_context(
@@ -40,11 +34,3 @@ def attempts(wait: Wait) -> Iterator[Attempt]:
     for attempt in context:
         current = attempt
         yield attempt
-
-
-def spread(seconds: float) -> float:
-    """A wait of half to all of `seconds`, so that those who failed together do not come back together.
-
-    Stamina's jitter comes on top of a wait, and there is none where waits are longest.
-    """
-    return random.uniform(seconds / 2, seconds)  # noqa: S311 (spreads retries, guards nothing)

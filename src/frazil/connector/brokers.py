@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from frazil.config import load
-from frazil.connector.registry import Registered
+from frazil.connector.registered import Registered
 from frazil.errors import ResetRefused
 from frazil.sources.kafka.admin import KafkaSource
 

@@ -7,25 +7,47 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from frazil.connector.registered import LeftOut
+from frazil.connector.states import ENDED, Condition, State
 from frazil.cycle import Ingestion
+from frazil.cycle.table_failures import TableFailure
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
-from frazil.tables.tokens import Channel, Tokens
+from frazil.tables.tokens import Channel, Tokens, encode
 
 
-def all_channels(connector: str, ingestion: Ingestion, state: str, source: Source | None) -> list[ChannelStatus]:
-    """One entry for every channel of a connector that runs; see `channels_of`."""
-    tables = [(opened.table.name, opened.tokens) for opened in ingestion.tables.values()]
-    return channels_of(connector, tables, ingestion.plan.latest, state, source)
+def all_channels(
+    connector: str, ingestion: Ingestion, condition: Condition, source: Source | None
+) -> list[ChannelStatus]:
+    """One entry for every channel of a connector that runs, those of tables it could not open yet included."""
+    failing = ingestion.failing
+    tables = {name: opened.tokens for name, opened in [*ingestion.tables.items()]}
+    tables |= {name: failure.tokens for name, failure in failing.items()}
+    return channels_of(connector, tables.items(), ingestion.plan.latest, condition, source, left_out_of(failing))
+
+
+def left_out_of(failing: Mapping[TableName, TableFailure]) -> tuple[LeftOut, ...]:
+    """The tables that are left out of a connector's cycles."""
+    return tuple(
+        LeftOut(
+            name.namespace,
+            name.name,
+            State.FAILED if failure.is_final else State.RETRYING,
+            str(failure.error),
+            encode(failure.tokens),
+        )
+        for name, failure in failing.items()
+    )
 
 
 def channels_of(
     connector: str,
     tables: Iterable[tuple[TableName, Tokens]],
     latest: Mapping[SourcePartition, int],
-    state: str,
+    condition: Condition,
     source: Source | None,
+    left_out: Iterable[LeftOut] = (),
 ) -> list[ChannelStatus]:
     """One entry for every channel of one connector.
 
@@ -33,10 +55,13 @@ def channels_of(
         connector: the connector's key.
         tables: its tables, and what they say.
         latest: the ends of the partitions, as far as they are known.
-        state: the connector's state.
+        condition: the connector's.
         source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while
             there are any.
+        left_out: the tables that are left out while it goes on.
     """
+    apart = () if condition.state in ENDED else left_out
+    by_table = {each.table: Condition(each.state, each.reason) for each in apart}
     found = [
         (name, tokens, SourcePartition(topic, number), channel)
         for name, tokens in tables
@@ -69,7 +94,8 @@ def channels_of(
             rows_error=channel.errors,
             records_lost=channel.lost,
             last_error=_last_error(tokens.last_error, partition),
-            state=state,
+            state=by_table.get(name, condition).state,
+            reason=by_table.get(name, condition).reason,
             last_commit_time=_time(channel),
             owner_epoch=tokens.epoch,
         )

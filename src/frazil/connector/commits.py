@@ -62,8 +62,7 @@ class Commits:
     def _newest(self) -> Table:
         """The table in its newest version. The connector's own eyes are its thread's."""
         if self._table is None:
-            catalog = catalog_of(self._settings, self._session)
-            self._table = Table(catalog.jvm, self._name, catalog.load(self._name))
+            self._table = catalog_of(self._settings, self._session).table(self._name)
         else:
             self._table.refresh()
         return self._table

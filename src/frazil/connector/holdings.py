@@ -35,13 +35,13 @@ def tables_of(catalog: Catalog) -> Iterator[Table]:
     for namespace in catalog.namespaces():
         for name in catalog.list_tables(namespace):
             try:
-                java = catalog.load(name)
+                table = catalog.table(name)
             except TableMissing:  # dropped since they were listed
                 continue
             except CatalogUnavailable as error:
                 _log.error("a table is passed over: it cannot be read", table=str(name), cause=str(error))
                 continue
-            yield Table(catalog.jvm, name, java)
+            yield table
 
 
 def holdings(catalog: Catalog, despite: tuple[type[Terminal], ...] = ()) -> Iterator[Holding]:

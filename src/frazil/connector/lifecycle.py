@@ -10,32 +10,33 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from frazil.config import ConnectorSettings, load
-from frazil.connector.backoff import FIRST, attempts
+from frazil.connector.backoff import attempts
 from frazil.connector.channels import all_channels
-from frazil.connector.ends import catalog_of, source_of
+from frazil.connector.ends import Ends, SparkEnds
 from frazil.connector.following import Followers
-from frazil.connector.states import ENDED, State
+from frazil.connector.states import ENDED, Condition, State
 from frazil.connector.subscription import Function, Subscription
 from frazil.cycle import CycleReport, Ingestion
+from frazil.cycle.backoff import FIRST
 from frazil.cycle.identity import require_topics
-from frazil.cycle.job import StagingJob
+from frazil.cycle.table_failures import TableFailure
 from frazil.errors import (
     Fenced,
     FrazilError,
     ShapeMoved,
     SparkEnded,
+    StillStopping,
     Terminal,
     TokensMoved,
     Transient,
     Unexpected,
 )
-from frazil.model import ChannelStatus, SourcePartition
+from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
-from frazil.tables.session import answers, open_session, require_usable
+from frazil.tables.session import open_session, require_usable
 
 _GRACE = 8.0
 """Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""
@@ -56,18 +57,23 @@ class Connector:
         >>> connector.stop()  # doctest: +SKIP
     """
 
-    def __init__(self, settings: ConnectorSettings, spark: SparkSession) -> None:
+    def __init__(self, settings: ConnectorSettings, spark: SparkSession, ends: Ends | None = None) -> None:
         """Prepare a connector; nothing is contacted before `start`.
+
+        Args:
+            settings: its configuration.
+            spark: the session it stages in and commits with.
+            ends: what to read from, stage with and write to in place of Kafka and that session, as tests do.
 
         Raises:
             SparkConnectRefused: the session is a Spark Connect session.
             SparkVersionRefused: its Spark is not the one pyspark belongs to.
             SparkEnded: its JVM is gone.
         """
-        require_usable(spark)
+        if ends is None:
+            require_usable(spark)
         self.settings = settings
-        self._spark = spark
-        self._job = StagingJob(spark, settings.key)
+        self._ends = ends or SparkEnds(settings, spark)
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._paused = threading.Event()
@@ -117,6 +123,11 @@ class Connector:
         return self._error
 
     @property
+    def failing(self) -> Mapping[TableName, TableFailure]:
+        """The tables that are left out while the others go on, and why; the ones of the last run once it has ended."""
+        return self._ingestion.failing if self._ingestion else {}
+
+    @property
     def next_attempt(self) -> float | None:
         """While RETRYING: when it tries again, in seconds since the epoch."""
         return self._next_attempt
@@ -151,19 +162,28 @@ class Connector:
     def start(self, *, until_caught_up: bool = False) -> None:
         """Start ingesting, in a thread of its own. A stopped or failed connector may be started again.
 
+        One that runs goes on. Where the last run has not ended yet, its end is waited for.
+
         Args:
             until_caught_up: stop by itself once everything that is in the topics at its start is in the tables.
+
+        Raises:
+            StillStopping: it does not end within seconds, for something it waits for does not answer.
         """
         if self._thread is not None and self._thread.is_alive():
-            return
+            if not self._stopping.is_set() and self._state not in ENDED:
+                return
+            if not self._runs_here():
+                self._thread.join(_GRACE)
+            if self._thread.is_alive():
+                raise StillStopping(self.settings.name)
         self._until_caught_up = until_caught_up
         self._ingestion = self._goal = None
         self._stopping.clear()
         self._error = None
         self._enter(State.OPENING)
         self._followers.start()
-        # Without this the thread would share Spark's job group with the caller's.
-        target = inheritable_thread_target(self._spark)(self._run)
+        target = self._ends.in_thread(self._run)
         self._thread = threading.Thread(target=target, name=f"frazil-{self.settings.key}", daemon=True)
         self._thread.start()
 
@@ -184,11 +204,11 @@ class Connector:
         """
         self._stopping.set()
         self._wake.set()
-        if self._thread is None or self._followers.run_here():
+        if self._thread is None or self._runs_here():
             return
         self._thread.join(_GRACE)
         if self._thread.is_alive():
-            self._job.cancel()
+            self._ends.job.cancel()
             self._followers.end()
             self._thread.join(_LAST_GRACE)
         if self._thread.is_alive():
@@ -205,7 +225,7 @@ class Connector:
             Whether that came to be within `timeout` seconds.
 
         Raises:
-            FrazilError: what stopped the connector first.
+            FrazilError: what stopped the connector first, or a table of it that somebody has to see to.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
@@ -214,7 +234,12 @@ class Connector:
             if not self._wait(lambda: self._ingestion is not None and self._ingestion.plan.number > begun, deadline):
                 return False
             goal = dict(self._ingestion.plan.latest) if self._ingestion else {}
-            return self._wait(lambda: self._ingestion is not None and self._ingestion.covers(goal), deadline)
+            if not self._wait(lambda: self._ingestion is not None and self._ingestion.covers(goal), deadline):
+                return False
+            failure = self._ingestion.failure() if self._ingestion else None
+        if failure is not None:
+            raise failure
+        return True
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the connector has ended; whether it has."""
@@ -225,7 +250,11 @@ class Connector:
     def status(self) -> list[ChannelStatus]:
         """One entry per channel, as of the last cycle."""
         ingestion = self._ingestion
-        return all_channels(self.settings.key, ingestion, self._state, self._source) if ingestion else []
+        if ingestion is None:
+            return []
+        error = self._error
+        condition = Condition(self._state, None if error is None else str(error))
+        return all_channels(self.settings.key, ingestion, condition, self._source)
 
     def dropped(self) -> dict[str, int]:
         """Values of keys that have no column, by `<table>.<key>`, since the connector opened."""
@@ -233,7 +262,7 @@ class Connector:
 
     def staged(self) -> tuple[int, int]:
         """Records and bytes staged since the connector was made, as Spark's accumulators have them."""
-        return int(self._job.records.value), int(self._job.bytes.value)
+        return self._ends.job.staged()
 
     def _run(self) -> None:
         error = self._ended_by()
@@ -254,7 +283,7 @@ class Connector:
                 # Asked to stop; or stamina is switched off in this process, where it takes no second attempt.
                 self._wait_out(error, 1, FIRST)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
-                if not answers(self._spark):
+                if not self._ends.answers():
                     return SparkEnded()
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self.settings.name, traceback=traceback.format_exc())
@@ -274,22 +303,28 @@ class Connector:
             if self._error is not None:
                 _log.info("the connector goes on", connector=self.settings.name)
             self._error = self._next_attempt = None
-            self._finish(report)
+            self._finish(report, ingestion)
             self._followers.look(ingestion.tables)
             if report.failure is not None:
                 raise report.failure
             if self._goal is not None and ingestion.covers(self._goal):
+                if (failure := ingestion.failure()) is not None:
+                    raise failure
                 return
             self._sleep(self._rest(began, ingestion), idle=report.idle)
 
     def _cycle(self) -> tuple[Ingestion, CycleReport]:
         """Open, if that is not done; after an error, recall; run one cycle."""
         if self._ingestion is None:
+            # Kept whatever comes: another one would open anew the tables that this one could open.
             self._ingestion = self._open()
+            self._ingestion.discover()
         elif self._error is not None:
             self._ingestion.recall()
         if self._until_caught_up and self._goal is None:
-            self._goal = self._ingestion.goal()
+            found = self._ingestion.discover()
+            require_topics(self.settings, found)
+            self._goal = self._ingestion.goal(found)
         if self._error is None:
             # After an error it is RETRYING until a cycle has worked.
             self._enter(State.RUNNING)
@@ -297,17 +332,14 @@ class Connector:
 
     def _open(self) -> Ingestion:
         settings = self.settings
-        self._job.prepare()
-        catalog = catalog_of(settings, self._spark)
+        self._ends.job.prepare()
+        catalog = self._ends.catalog()
         if self._source is None:
-            self._source = source_of(settings)
+            self._source = self._ends.source()
         # Who runs until caught up wants what there is, not what is due.
         buffer = None if self._until_caught_up else settings.buffer
-        ingestion = Ingestion(settings, catalog, self._source, self._job, buffer)
+        ingestion = Ingestion(settings, catalog, self._source, self._ends.job, buffer)
         ingestion.needed = self._followers.needed
-        found = ingestion.discover()
-        if self._until_caught_up:
-            require_topics(settings, found)
         return ingestion
 
     def _wait_out(self, error: Transient, attempt: int, seconds: float) -> bool:
@@ -316,11 +348,13 @@ class Connector:
             return False
         if attempt == 1 and isinstance(error, TokensMoved | ShapeMoved):
             seconds = 0.0
+        # An outage is one line of the log, however many attempts it outlasts.
+        log = _log.debug if type(error) is type(self._error) else _log.warning
         self._error = error
         self._next_attempt = time.time() + seconds
         self._enter(State.RETRYING)
-        _log.warning(
-            "the cycle is abandoned and tried again",
+        log(
+            "the cycle is abandoned, and tried again until it works",
             connector=self.settings.name,
             cause=str(error),
             attempt=attempt,
@@ -337,10 +371,14 @@ class Connector:
         self._enter(State.PAUSED)
         self._sleep(None)
 
-    def _finish(self, report: CycleReport) -> None:
+    def _finish(self, report: CycleReport, ingestion: Ingestion) -> None:
         for listener in self._listeners:
             listener(report)
-        self._enter(State.RUNNING)
+        self._enter(State.RUNNING if ingestion.stalled is None else State.RETRYING)
+
+    def _runs_here(self) -> bool:
+        """Whether it is the connector's own thread that asks, or a function's that follows it."""
+        return self._thread is threading.current_thread() or self._followers.run_here()
 
     def _enter(self, state: State) -> None:
         with self._changed:

@@ -9,7 +9,7 @@ from typing import Final
 
 import psutil
 
-from frazil.connector.registry import Registered
+from frazil.connector.registered import Registered
 from frazil.tables.state import TableState, ancestors
 from frazil.tables.tokens import Tokens
 
@@ -17,7 +17,6 @@ RECENT: Final = 60.0
 """Seconds after its last commit during which an owner on another machine counts as running."""
 
 _OPENER: Final = re.compile(r"(.+) \(pid ([0-9]+)\)")
-_ENDED: Final = ("FENCED", "FAILED", "STOPPED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def life_of(state: TableState, tokens: Tokens, registered: Registered | None, no
         if committed is not None and now - committed < RECENT:
             return Life(True, f"it committed {ago} on {host}, a machine that cannot be looked at from here")
         return Life(False, f"it committed {ago} on {host} and is taken for stopped; if it runs, it is fenced")
-    if registered is not None and registered.pid == pid and registered.state in _ENDED:
+    if registered is not None and registered.pid == pid and registered.has_ended(committed):
         return Life(False, f"process {pid} says that it is {registered.state}")
     if _is_owner(pid, committed):
         return Life(True, f"process {pid} on this machine is alive")

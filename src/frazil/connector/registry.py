@@ -6,51 +6,19 @@ Nothing correct depends on it: tokens are in the tables. No secret is kept, only
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
-import orjson
 import psutil
+import structlog
 
-from frazil.config import ConnectorSettings, load
-from frazil.errors import FrazilError
+from frazil.config import ConnectorSettings
+from frazil.connector.recording import Recorder
+from frazil.connector.registered import LeftOut, Registered, parse
+from frazil.connector.states import State
 
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """One connector that ran from a home."""
-
-    name: str
-    key: str
-    bootstrap_servers: str
-    isolation_level: str
-    connector: str | None
-    """Path of its file, None when it was configured by a program."""
-
-    worker: str | None
-    state: str
-    pid: int
-    started: float
-    """When the process of that pid started, in seconds since the epoch: pids come again."""
-
-    def current_state(self) -> str:
-        """Its state, STOPPED when its process is gone without having said so."""
-        try:
-            alive = abs(psutil.Process(self.pid).create_time() - self.started) < 1
-        except psutil.Error:
-            alive = False
-        return self.state if alive or self.state in ("FAILED", "FENCED") else "STOPPED"
-
-    def client(self) -> Mapping[str, str]:
-        """What is needed to ask its broker: from its files if they can still be read, else the plain address."""
-        plain = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
-        if self.connector is None:
-            return plain
-        try:
-            return load(Path(self.connector), Path(self.worker) if self.worker else None).consumer
-        except FrazilError:
-            return plain
+_log = structlog.get_logger(__name__)
 
 
 class Registry:
@@ -60,31 +28,42 @@ class Registry:
         self._directory = home / "connectors"
 
     def recorder(
-        self, settings: ConnectorSettings, connector: Path | None, worker: Path | None
-    ) -> Callable[[str], None]:
-        """A function that records the connector's state."""
-        started = psutil.Process().create_time()
+        self,
+        settings: ConnectorSettings,
+        connector: Path | None,
+        worker: Path | None,
+        left_out: Callable[[], tuple[LeftOut, ...]] = tuple,
+    ) -> Recorder:
+        """What records the connector's state, called with each; it raises nothing.
 
-        def record(state: str) -> None:
-            entry = Registered(
-                name=settings.name,
-                key=settings.key,
-                bootstrap_servers=settings.bootstrap_servers,
-                isolation_level=settings.isolation_level,
-                connector=str(connector.resolve()) if connector else None,
-                worker=str(worker.resolve()) if worker else None,
-                state=state,
-                pid=os.getpid(),
-                started=started,
-            )
-            self._directory.mkdir(parents=True, exist_ok=True)
-            partial = self._directory / f".{settings.key}.{os.getpid()}"
-            partial.write_bytes(orjson.dumps(asdict(entry), option=orjson.OPT_INDENT_2))
-            partial.replace(self._directory / f"{settings.key}.json")
-
-        return record
+        Args:
+            settings: the connector's.
+            connector: its file, if it has one.
+            worker: the worker's, likewise.
+            left_out: gives the tables that are left out by then.
+        """
+        entry = Registered(
+            name=settings.name,
+            key=settings.key,
+            bootstrap_servers=settings.bootstrap_servers,
+            isolation_level=settings.isolation_level,
+            connector=str(connector.resolve()) if connector else None,
+            worker=str(worker.resolve()) if worker else None,
+            state=State.STOPPED,
+            pid=os.getpid(),
+            started=psutil.Process().create_time(),
+            host=socket.gethostname(),
+        )
+        return Recorder(self._directory / f"{settings.key}.json", entry, left_out)
 
     def connectors(self) -> dict[str, Registered]:
-        """All that are registered, by key."""
-        entries = (orjson.loads(path.read_bytes()) for path in sorted(self._directory.glob("*.json")))
-        return {entry["key"]: Registered(**entry) for entry in entries}
+        """All that are registered, by key; of those whose file cannot be read, it is logged."""
+        found: dict[str, Registered] = {}
+        for path in sorted(self._directory.glob("*.json")):
+            try:
+                entry = parse(path.read_bytes())
+            except (OSError, ValueError) as error:
+                _log.warning("a connector's state file cannot be read", file=str(path), cause=str(error))
+                continue
+            found[entry.key] = entry
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -19,3 +20,14 @@ class State(StrEnum):
 
 ENDED = frozenset({State.FENCED, State.FAILED, State.STOPPED})
 """States from which a connector does not come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a connector, or one of its tables, is doing, and why where that is trouble."""
+
+    state: str
+    """One of `State`."""
+
+    reason: str | None = None
+    """The error that it waits out or that ended it."""

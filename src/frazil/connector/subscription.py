@@ -17,8 +17,9 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 
 from frazil.config import ConnectorSettings
-from frazil.connector.backoff import FIRST, attempts
+from frazil.connector.backoff import attempts
 from frazil.connector.commits import Commits
+from frazil.cycle.backoff import FIRST
 from frazil.errors import FollowerFailed, FrazilError, SparkEnded, Transient, Unexpected
 from frazil.model import TableName
 from frazil.tables.history import Commit

@@ -30,6 +30,7 @@ class Advance:
     """Offsets the cycle read, gaps included."""
 
     leader_epoch: int | None
+    """A leader epoch whose leader had everything before `covered` in its log; None where it is not known."""
 
 
 def torn(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
@@ -51,6 +52,15 @@ def torn(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Stage
         for task in staged
         if len(good := [each for each in task.ranges if each.start <= reached[each.partition]]) < len(task.ranges)
     ]
+
+
+def mixed(staged: Iterable[Staged]) -> SourcePartition | None:
+    """A partition whose pieces were read from different logs: it was truncated after a later one had been read."""
+    for partition, pieces in _pieces(staged).items():
+        epochs = [each.record_epoch for each in pieces if each.record_epoch is not None]
+        if epochs != sorted(epochs):
+            return partition
+    return None
 
 
 def advances(staged: Iterable[Staged]) -> dict[SourcePartition, Advance]:
@@ -82,7 +92,7 @@ def moved(
         channels[partition] = replace(
             known,
             token=str(advance.covered - 1),
-            leader_epoch=advance.leader_epoch if advance.leader_epoch is not None else known.leader_epoch,
+            leader_epoch=advance.leader_epoch if advance.length else known.leader_epoch,
             inserted=known.inserted + advance.inserted,
             parsed=known.parsed + advance.parsed,
             errors=known.errors + advance.errors,
@@ -141,6 +151,6 @@ def _joined(pieces: Sequence[StagedRange]) -> Advance:
             errors=total.errors + piece.errors,
             bytes=total.bytes + piece.bytes,
             length=total.length + piece.covered - piece.start,
-            leader_epoch=piece.leader_epoch if piece.leader_epoch is not None else total.leader_epoch,
+            leader_epoch=piece.leader_epoch if piece.covered > piece.start else total.leader_epoch,
         )
     return total

@@ -28,14 +28,20 @@ _SAID_BY_SPARK: Final = re.compile(r"(Python in worker has different version.*?)
 
 
 def looking_first(name: str, *arguments: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The generator `name` of `frazil.staging.task`, called with a partition and `arguments` where that is possible."""
+    """The generator `name` of `frazil.staging.task`, called with a partition and `arguments` where that is possible.
+
+    What it yields from a later attempt at a task says so, where it can (`frazil.model.Staged.repeated`).
+    """
     version, libraries, unfit = VERSION, LIBRARIES, _UNFIT
 
     # A function within a function is pickled by value, with what it closes over; nothing else of ours may be in it.
     def run(partition: Iterator[Any]) -> Iterator[Any]:
+        import dataclasses
         import importlib.util
         import socket
         import sys
+
+        from pyspark import TaskContext
 
         problem = None
         try:
@@ -51,7 +57,10 @@ def looking_first(name: str, *arguments: Any) -> Callable[[Iterator[Any]], Itera
         if problem:
             yield {unfit: f"{sys.executable} on {socket.gethostname()} {problem}"}
             return
-        yield from getattr(tasks, name)(partition, *arguments)
+        context = TaskContext.get()
+        again = context is not None and context.attemptNumber() > 0
+        for answer in getattr(tasks, name)(partition, *arguments):
+            yield dataclasses.replace(answer, repeated=True) if again and hasattr(answer, "repeated") else answer
 
     return run
 

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeAlias
 
 import structlog
@@ -44,8 +45,8 @@ class Job(Protocol):
             StorageNotShared: what a task has written is not where the driver looks for it.
         """
 
-    def discard(self, staged: Sequence[Staged], access: AccessTo) -> None:
-        """Delete files of a stage that no commit was tried with; what cannot be deleted now stays an orphan."""
+    def discard(self, files: Sequence[tuple[TableName, str]], access: AccessTo) -> None:
+        """Delete files of stages, given with their tables, that no commit names; what cannot be deleted now stays."""
 
 
 class StagingJob:
@@ -56,6 +57,9 @@ class StagingJob:
         self._context = session.sparkContext
         self._local = self._context.master.startswith("local")
         self._prepared = False
+        self._speculates = self._context.getConf().get("spark.speculation", "false") == "true"
+        """Whether Spark starts tasks a second time that take long; which of them it did cannot be told."""
+
         if self._local and "PYSPARK_PYTHON" not in os.environ:
             # Workers on this machine are this Python, not whichever `python3` comes first on PATH.
             self._context.pythonExec = sys.executable
@@ -97,18 +101,30 @@ class StagingJob:
         """Stage the tasks, each group in one Spark task; see `Job`."""
         function = looking_first("stage_counted", self.records, self.bytes)
         staged: list[Staged] = self._collect(groups, len(groups), function, description)
+        if self._speculates and len(groups) > 1:
+            staged = [replace(task, repeated=True) for task in staged]
         if not self._local:
             require_shared(staged, keeps_rejects=any(task.tolerance == "all" for group in groups for task in group))
         return staged
 
-    def discard(self, staged: Sequence[Staged], access: AccessTo) -> None:
-        """Delete files of a stage that no commit was tried with; what cannot be deleted now stays an orphan."""
-        files = [(task.shape.table, file.path) for task in staged for file in task.files]
-        try:
-            for table, path in files:
-                Storage(access(table, path)).delete(path)
-        except FrazilError as error:
-            _log.warning("files that were staged for nothing are left behind", cause=error.message)
+    def discard(self, files: Sequence[tuple[TableName, str]], access: AccessTo) -> None:
+        """Delete files of stages, given with their tables, that no commit names; what cannot be deleted now stays."""
+        left: dict[TableName, list[str]] = {}
+        for table, path in files:
+            try:
+                if table not in left:
+                    Storage(access(table, path)).delete(path)
+                    continue
+            except FrazilError as error:
+                _log.debug("a file that was staged for nothing cannot be deleted", file=path, cause=error.message)
+            # What fails for one file of a table fails for the others, each after a wait of its own.
+            left.setdefault(table, []).append(path)
+        for table, paths in left.items():
+            _log.warning("files that were staged for nothing stay for now", table=str(table), files=len(paths))
+
+    def staged(self) -> tuple[int, int]:
+        """Records, and bytes of their values, staged so far, as Spark's accumulators have them."""
+        return int(self.records.value), int(self.bytes.value)
 
     def cancel(self) -> None:
         """Abandon the running cycle; may be called from any thread."""

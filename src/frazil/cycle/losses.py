@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 import structlog
 
+from frazil.cycle.lost_offsets import LostOffsets, last_error
 from frazil.cycle.opened import OpenTable
 from frazil.cycle.opening import Opener
+from frazil.cycle.truncations import Truncations
 from frazil.errors import DataLoss, FrazilError, LogTruncated, RecordsSkipped, StageFailed
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source
 from frazil.tables.tokens import Tokens
 
+_DELETED: Final = "were deleted by retention before they were read, and are skipped"
+
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Offsets of one partition that are gone."""
-
-    partition: SourcePartition
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        return f"the records {self.first} to {self.last} of {self.partition}"
 
 
 class Losses:
     """Finds out what is gone where an offset is, and decides what that means."""
 
-    def __init__(self, source: Source, opener: Opener, tables: Mapping[TableName, OpenTable], *, skip: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        opener: Opener,
+        tables: Mapping[TableName, OpenTable],
+        truncations: Truncations,
+        *,
+        skip: bool,
+    ) -> None:
         """Look at `source`; `skip` when `frazil.on.data.loss` says so."""
+        self._truncations = truncations
         self._source = source
         self._opener = opener
         self._tables = tables
@@ -49,12 +51,12 @@ class Losses:
         """
         earliest = self._source.earliest(starts)
         lost = [
-            Lost(partition, start, earliest[partition] - 1)
+            LostOffsets(partition, start, earliest[partition] - 1)
             for partition, start in sorted(starts.items())
             if earliest.get(partition, start) > start
         ]
         if not lost:
-            return self._beyond_the_end(vanished, starts[vanished])
+            return self._truncations.error(starts) or self._beyond_the_end(vanished, starts[vanished])
         if not self._skip:
             first, *others = lost
             where = first.partition
@@ -79,25 +81,12 @@ class Losses:
         return LogTruncated(partition.topic, partition.partition, start - 1, latest)
 
 
-def skipped(tokens: Tokens, lost: Sequence[Lost], now: int) -> Tokens:
+def skipped(tokens: Tokens, lost: Sequence[LostOffsets], now: int) -> Tokens:
     """The tokens behind what is lost, with the first of it as the last error; `now` in ms since the epoch."""
     channels = {}
     for each in lost:
         known = tokens.channel(each.partition)
         channels[each.partition] = replace(
-            known, token=str(each.last), lost=known.lost + each.last - each.first + 1, time=now, leader_epoch=None
+            known, token=str(each.last), lost=known.lost + each.count, time=now, leader_epoch=None
         )
-    return replace(tokens.with_channels(channels, tokens.topics), last_error=_last_error(lost))
-
-
-def _last_error(lost: Iterable[Lost]) -> dict[str, object]:
-    first, *others = lost
-    more = f", and records of {len(others)} more partitions" if others else ""
-    return {
-        "topic": first.partition.topic,
-        "partition": first.partition.partition,
-        "offset": first.first,
-        "column": None,
-        "code": DataLoss.code,
-        "reason": f"{first} were deleted by retention before they were read, and are skipped{more}",
-    }
+    return replace(tokens.with_channels(channels, tokens.topics), last_error=last_error(lost, DataLoss.code, _DELETED))

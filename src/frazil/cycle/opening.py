@@ -1,11 +1,11 @@
-"""Steps 1 and 2 of the cycle: discover topics, open their tables, take ownership, recall the tokens."""
+"""Step 2 of the cycle: open one table, take ownership of it, recall its tokens."""
 
 from __future__ import annotations
 
 import os
 import socket
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
@@ -13,29 +13,26 @@ import structlog
 from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle import sharing
+from frazil.cycle.destinations import Destinations, destinations
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.opened import OpenTable
 from frazil.cycle.renewal import Renewal
 from frazil.cycle.starting import Starting, is_fresh
 from frazil.cycle.sweeping import Sweeper
-from frazil.cycle.together import Together, require
 from frazil.errors import (
     Fenced,
-    FrazilError,
     TableBegunAnew,
     TableMissing,
     TableNotCreated,
     TableReplaced,
     TokensMoved,
 )
-from frazil.model import TableName
+from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import Target, Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
-from frazil.tables.names import meant
 from frazil.tables.orphans import last_commit
-from frazil.tables.session import DEFAULT_NAMESPACE
 from frazil.tables.tokens import Channel, Tokens, last_epoch, read
 
 _log = structlog.get_logger(__name__)
@@ -44,40 +41,18 @@ _log = structlog.get_logger(__name__)
 class Opener:
     """Opens tables for one connector. Every opener has its own owner id; the newest one wins."""
 
-    def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source, together: Together) -> None:
+    def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source) -> None:
         self._settings = settings
         self._catalog = catalog
-        self._together = together
         self._starting = Starting(settings, source)
         self.renewal = Renewal(settings)
         self.sweeper = Sweeper(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
 
-    def tables_for(self, topics: Sequence[TopicFacts]) -> dict[TableName, list[TopicFacts]]:
-        """The tables that topics go to, each with its topics."""
-        if not topics:
-            return {}
-        namespace = self._catalog.namespace(self._settings.namespace or DEFAULT_NAMESPACE)
-        existing = self._catalog.list_tables(namespace)
-        found: dict[TableName, list[TopicFacts]] = {}
-        for each in topics:
-            target = self._settings.topic2table.resolve(each.topic, sanitised=self._settings.sanitize_table_names)
-            name = meant(namespace, target.name, existing, quoted=target.quoted, lower=self._catalog.lower_case)
-            found.setdefault(name, []).append(each)
-        return found
-
-    def open_new(self, tables: dict[TableName, OpenTable], topics: Iterable[TopicFacts]) -> None:
-        """Open what is not open yet: the tables of topics that no table of `tables` is fed by."""
-        known = frozenset[str]().union(*(table.topics for table in tables.values()))
-        by_table = [*self.tables_for([each for each in topics if each.topic not in known]).items()]
-        for name, new in by_table:
-            if name in tables:
-                self.add_topics(tables[name], new)
-        unopened = [(name, new) for name, new in by_table if name not in tables]
-        opened = self._together.each(lambda each: self.open(*each), unopened)
-        tables.update({each.table.name: each for each in opened if isinstance(each, OpenTable)})
-        require(opened)
+    def destinations(self, topics: Sequence[TopicFacts]) -> Destinations:
+        """The tables that topics go to."""
+        return destinations(self._settings, self._catalog, topics)
 
     def open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
@@ -131,30 +106,14 @@ class Opener:
         tokens = replace(tokens, commit=str(uuid.uuid4()), owner=self.owner, opener=self.opener, epoch=opened.epoch)
         opened.tokens = self._commit(opened.table, tokens, opened.tokens.commit, opened.epoch)
 
-    def recall(self, tables: dict[TableName, OpenTable]) -> None:
-        """Read the tokens anew: after any error, and now and then while idle.
-
-        A table that is gone or replaced is no longer one of `tables` afterwards, where the configuration says to open
-        another one.
+    def recall(self, opened: OpenTable) -> None:
+        """Read the tokens of a table anew: after any error, and now and then while idle.
 
         Raises:
-            Fenced: a newer opener owns a table.
-            TableMissing: a table is gone.
+            Fenced: a newer opener owns it.
+            TableMissing: it is gone.
             TableReplaced: the table of that name is another one.
         """
-        names = [*tables]
-        answers = self._together.each(lambda name: self._recall(tables[name]), names)
-        require([each for each in answers if not self._is_overlooked(each)])
-        for name, answer in zip(names, answers, strict=True):
-            if isinstance(answer, TableMissing | TableReplaced):
-                _log.warning("a table is not there any more", connector=self._settings.name, cause=answer.message)
-                del tables[name]
-
-    def _is_overlooked(self, answer: FrazilError | None) -> bool:
-        """Whether a table is gone or replaced and the configuration says to open another one."""
-        return isinstance(answer, TableMissing | TableReplaced) and self.renewal.choice(answer) != "fail"
-
-    def _recall(self, opened: OpenTable) -> None:
         name = str(opened.table.name)
         opened.table.refresh()
         found = opened.table.uuid
@@ -168,6 +127,15 @@ class Opener:
         opened.tokens = tokens
         # After a rollback, those that were opened since are to be opened again.
         opened.topics &= tokens.topics.keys()
+
+    def with_unopened(self, tokens: Tokens | None, topics: Sequence[TopicFacts]) -> Tokens:
+        """The tokens of a table, if there are any, and channels without one for topics that could not be opened."""
+        known = tokens or self._no_tokens()
+        unopened = {facts.topic: facts for facts in topics if facts.topic not in known.topics}
+        partitions = [
+            SourcePartition(name, number) for name, each in unopened.items() for number in range(each.partitions)
+        ]
+        return known.with_channels(dict.fromkeys(partitions, Channel()), unopened)
 
     def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> Target:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
@@ -38,6 +38,9 @@ class Plan:
 
     latest: Mapping[SourcePartition, int]
     """The end of each partition."""
+
+    leaders: Mapping[SourcePartition, int | None] = field(default_factory=dict)
+    """The epochs of the leaders that told them."""
 
     def lag(self, covered: Mapping[SourcePartition, int]) -> int:
         """Offsets that wait once channels are covered up to `covered`; those not in it are where they were."""

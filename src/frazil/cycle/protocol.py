@@ -1,7 +1,8 @@
 """The cycle: plan → stage → commit. This is the page to read first.
 
 1. Discover topics and partitions; find or create their tables.
-2. Open tables (taking ownership, fixing where channels start) and recall the tokens.
+2. Open tables (taking ownership, fixing where channels start) and recall the tokens. From here on a table that fails
+   is left out, and the others go on.
 3. Plan ranges from the tokens to the latest positions, of the channels that are due; nothing due means no Spark job.
 4. Stage: one Spark job reads, converts, projects and writes Parquet files nobody sees yet.
 5. Evolve: while a table frazil created holds no row, new keys become columns and their ranges are staged again.
@@ -18,33 +19,48 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, moved, torn
+from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, mixed, moved, torn
+from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
+from frazil.cycle.evolving import Evolving
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
 from frazil.cycle.losses import Losses
 from frazil.cycle.notices import Notices
-from frazil.cycle.opened import OpenTable, positions_of, starts_of
+from frazil.cycle.opened import OpenTable, starts_of
 from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
+from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
+from frazil.cycle.table_failures import TableFailure
+from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
-from frazil.cycle.together import Together, require
-from frazil.errors import DataLoss, FrazilError, StageFailed, TableMissing, TableReplaced, stage_error
-from frazil.model import Buffer, Drift, IcebergType, Range, SourcePartition, Staged, StageFailure, TableName, Task
-from frazil.pipes.naming import normalized
-from frazil.records.new_keys import NewKeys
+from frazil.cycle.together import Together, errors_in
+from frazil.cycle.truncations import Truncations
+from frazil.cycle.uncommitted import Uncommitted
+from frazil.errors import (
+    DataLoss,
+    FrazilError,
+    StageFailed,
+    StorageNotSupported,
+    StorageRefused,
+    StorageUnavailable,
+    TableMissing,
+    TableReplaced,
+    stage_error,
+)
+from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables import rejects
 from frazil.tables.base import Targets
 from frazil.tables.checks import Expectation
 from frazil.tables.commit import Committed, commit
-from frazil.tables.evolution import columns_for
 
 _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
@@ -66,23 +82,26 @@ class Ingestion:
         self._source = source
         self._job = job
         self._together = Together(catalog.at_once, f"frazil-{settings.key}-tables")
-        self._opener = Opener(settings, catalog, source, self._together)
+        self._opener = Opener(settings, catalog, source)
+        self._set = TableSet(settings.name, self._opener, self._together)
+        self._pruning = Pruning(settings, source, self._opener)
         self._buffering = Buffering(buffer)
         self._sizes: dict[str, float] = {}
         """Average bytes per offset, by topic."""
 
         self._recalled = time.monotonic()
         self._number = 0
-        self.tables: dict[TableName, OpenTable] = {}
-        self._unpublished: set[TableName] = set()
-        """Tables with commits of which the consumer group was not told yet."""
+        self.tables = self._set.opened
+        """The tables this connector owns."""
 
-        self._owes = False
-        """Whether to tell it in the next cycle even if that commits nothing."""
-
+        self._acknowledging = Acknowledging(source, settings.key, self.tables)
         self._absences = Absences(settings)
-        self._losses = Losses(source, self._opener, self.tables, skip=settings.on_data_loss == "skip")
+        skip = settings.on_data_loss == "skip"
+        self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
+        self._losses = Losses(source, self._opener, self.tables, self._truncations, skip=skip)
         self._tasks = Tasks(settings, source, self.tables, self._together)
+        self._evolving = Evolving(settings, self._tasks, self.tables)
+        self._uncommitted = Uncommitted(job, self._tasks.access, keeps_rejects=settings.errors_tolerance == "all")
         self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
 
@@ -92,6 +111,17 @@ class Ingestion:
         self.notices = Notices(settings)
         self.needed: Callable[[TableName], int | None] = lambda _: None
         """The sequence number from which on somebody still needs the snapshots of a table; None where nobody does."""
+
+    @property
+    def failing(self) -> Mapping[TableName, TableFailure]:
+        """The tables that are left out of cycles; any thread may ask."""
+        return self._set.failures.failing
+
+    @property
+    def stalled(self) -> FrazilError | None:
+        """Why no table at all takes part in cycles, if that is so."""
+        errors = (failure.error for failure in self.failing.values())
+        return None if self._set.working() else next(errors, None)
 
     def cycle(self) -> CycleReport:
         """Run one cycle.
@@ -106,35 +136,43 @@ class Ingestion:
         try:
             return self._cycle()
         except (TableMissing, TableReplaced) as error:
+            self._uncommitted.discard()
             raise self._opener.renewal.weighed(error) from error
+        except FrazilError:
+            # Not where something else is raised: then nobody knows what has happened.
+            self._uncommitted.discard()
+            raise
 
     def discover(self) -> Mapping[str, TopicFacts]:
         """Steps 1 and 2: the topics that exist now; the tables of new ones are opened."""
         facts = self._source.discover()
-        self._absences.look((topic for table in self.tables.values() for topic in table.topics), facts)
-        self._opener.open_new(self.tables, facts.values())
+        self._absences.look(self._set.topics(), facts)
+        self._acknowledging.noting(self._set.bring_back)
+        self._set.open_new(facts.values())
         return facts
 
-    def goal(self) -> Mapping[SourcePartition, int]:
-        """The ends of all channels' partitions now: what there is to catch up with."""
-        return self._source.latest(self.starts(self.discover()))
+    def goal(self, facts: Mapping[str, TopicFacts]) -> Mapping[SourcePartition, int]:
+        """The ends of all channels' partitions now: what there is to catch up with; `facts` as `discover` gave them."""
+        return self._source.latest([*self.starts(facts), *self._unopened(facts)])
 
     def covers(self, goal: Mapping[SourcePartition, int]) -> bool:
-        """Whether every channel of a goal has come to its end."""
+        """Whether every channel of a goal has come to its end, but those of tables that somebody has to see to."""
         tokens = [table.tokens for table in self.tables.values()]
+        given_up = [failure.tokens.topics for failure in self.failing.values() if failure.is_final]
         return all(
             end == 0 or any(int(each.channel(partition).token or -1) + 1 >= end for each in tokens)
             for partition, end in goal.items()
+            if not any(partition.topic in topics for topics in given_up)
         )
+
+    def failure(self) -> FrazilError | None:
+        """The error of a table that somebody has to see to, if there is one."""
+        return self._set.error()
 
     def recall(self) -> None:
         """Read all tokens anew: after any error, and now and then while idle."""
         self._recalled = time.monotonic()
-        before = {name: table.tokens.commit for name, table in self.tables.items()}
-        self._opener.recall(self.tables)
-        # A commit whose answer was lost is met here.
-        self._unpublished |= {name for name, table in self.tables.items() if table.tokens.commit != before.get(name)}
-        self._owes = bool(self._unpublished)
+        self._acknowledging.noting(self._set.recall)
 
     def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
         """The first offset not covered, for every channel."""
@@ -144,8 +182,9 @@ class Ingestion:
         return found
 
     def seconds_until_due(self) -> float | None:
-        """How long until a channel is due that waits for time to pass; None: there is none."""
-        return self._buffering.seconds_left(time.monotonic())
+        """How long until a channel or table is due that waits for time to pass; None: there is none."""
+        waits = (self._buffering.seconds_left(time.monotonic()), self._set.failures.seconds_until_due())
+        return min((each for each in waits if each is not None), default=None)
 
     def close(self) -> None:
         """Let go of what cycles need; none is to follow."""
@@ -156,78 +195,118 @@ class Ingestion:
         self._number += 1
         clock = Clock()
         facts = self.discover()  # 1, 2
+        self._pruning.look(self._set.working().values(), facts)
         planned = self._plan(facts)  # 3
         clock.lap("plan")
         faults.reach("after_plan")
-        if not planned:
-            if self._owes:
-                self._acknowledge({})
-            self.notices.look()
-            self._recall_when_idle()
-            return CycleReport(self._number, lag_records=self.plan.lag({}))
-        staged = self._stage(planned)  # 4, 5
+        staged = self._stage(planned) if planned else []  # 4, 5
+        if not staged:
+            return self._idle()
         clock.lap("stage")
         faults.reach("after_stage")
         committed = self._commit(staged, facts)  # 6
         clock.lap("commit")
         faults.reach("after_swap")
         faults.reach("before_acknowledge")
-        self._acknowledge(committed)  # 8
+        self._acknowledging.publish(committed)  # 8
         clock.lap("acknowledge")
-        self.notices.look()
-        report = report_of(self._number, self.plan, staged, committed, clock.seconds)
-        if self._settings.errors_tolerance == "none" and (reject := first_reject(staged)):
+        self._end_cycle()
+        landed = [task for task in staged if task.shape.table in committed]
+        if not landed:
+            return CycleReport(self._number, lag_records=self.plan.lag({}))
+        report = report_of(self._number, self.plan, landed, committed, clock.seconds)
+        if self._settings.errors_tolerance == "none" and (reject := first_reject(landed)):
             return replace(report, failure=error_of(reject))
         return report
 
+    def _idle(self) -> CycleReport:
+        if self._acknowledging.owes:
+            self._acknowledging.publish()
+        self._end_cycle()
+        self._recall_when_idle()
+        return CycleReport(self._number, lag_records=self.plan.lag({}))
+
+    def _end_cycle(self) -> None:
+        self._uncommitted.discard()
+        self._set.worked()
+        self.notices.look()
+        self._opener.sweeper.look(opened.table for opened in self._set.working().values())
+
     def _plan(self, facts: Mapping[str, TopicFacts]) -> list[Range]:
         self.plans += 1
-        for table in self.tables.values():
+        working = self._set.working()
+        for table in working.values():
             require_same_topics(table.tokens, [facts[topic] for topic in table.topics & facts.keys()])
         starts = self.starts(facts)
-        latest = self._source.latest(starts)
-        self.plan = Plan(self.plans, starts, latest)
-        waiting = backlogs(starts, latest, self._sizes)
+        ends = self._source.ends([*starts, *self._unopened(facts)])
+        latest = {each: end.offset for each, end in ends.items()}
+        self.plan = Plan(self.plans, starts, latest, {each: end.leader_epoch for each, end in ends.items()})
+        topics = set[str]().union(*(table.topics for table in working.values()))
+        taking_part = {partition: start for partition, start in starts.items() if partition.topic in topics}
+        self._truncations.look(taking_part, ends)
+        waiting = backlogs(taking_part, latest, self._sizes)
         if self._buffering.needs_sizes and (unknown := unsized(waiting)):
             self._sizes.update(self._source.average_sizes(unknown))
-            waiting = backlogs(starts, latest, self._sizes)
+            waiting = backlogs(taking_part, latest, self._sizes)
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)
 
+    def _unopened(self, facts: Mapping[str, TopicFacts]) -> list[SourcePartition]:
+        """The channels of tables that could not be opened yet, of topics that exist."""
+        return [each for tokens in self._set.unopened() for each in tokens.partitions() if each.topic in facts]
+
     def _stage(self, planned: Sequence[Range]) -> list[Staged]:
-        self._tasks.begin()
-        self._tasks.look(planned)
+        self._tasks.begin(self.plan.leaders)
+        self._set.fail(self._tasks.look(planned))
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
-        groups = [self._tasks.by_topic(group) for group in spread(planned, self._sizes, most)]
-        staged = self._mended(self._evolved(self._run(groups, planned)), planned)
+        staged = self._mended(self._evolved(self._run(spread(planned, self._sizes, most), planned)), planned)
+        if (partition := mixed(staged)) is not None:
+            raise StageFailed(str(partition), "its log was truncated while it was read")
         self._sizes.update(average_sizes(staged))
         topics = {each.partition.topic for each in planned}
         now = self._source.facts(topics)
-        for table in self.tables.values():
+        for table in self._set.working().values():
             require_same_topics(table.tokens, [now[topic] for topic in table.topics & now.keys()])
         return staged
 
-    def _run(self, groups: Sequence[Sequence[Task]], planned: Sequence[Range]) -> list[Staged]:
+    def _run(self, groups: Sequence[Sequence[Range]], planned: Sequence[Range]) -> list[Staged]:
+        """Stage groups of ranges, each in one Spark task; what was staged for tables that failed is left out."""
+        tasks, errors = self._tasks.of_groups(groups, self._set.working())
+        self._set.fail(errors)
+        if not tasks:
+            return []
         name = f"{self._settings.name}: cycle {self._number}"
-        staged = self._job.run(groups, f"{name}, {described(planned, self._sizes)}")
-        failure = next((task.failure for task in staged if task.failure), None)
-        if failure is not None:
-            self._job.discard(staged, self._tasks.access)
-            raise self._failed(failure, planned)
-        return staged
+        staged = self._job.run(tasks, f"{name}, {described(planned, self._sizes)}")
+        self._uncommitted.add(staged)
+        failures = [(task.shape.table, task.failure) for task in staged if task.failure]
+        for _, failure in failures:
+            if failure.error not in TABLE_FAILURES:
+                raise self._failed(failure, planned)
+        self._set.fail({table: self._failed(failure, planned) for table, failure in failures})
+        return self._of_working(staged)
+
+    def _of_working(self, staged: Iterable[Staged]) -> list[Staged]:
+        working = self._set.working()
+        return [task for task in staged if task.shape.table in working]
 
     def _evolved(self, staged: Sequence[Staged]) -> list[Staged]:
         """Step 5: give tables their columns, and stage again what saw new keys."""
         done = list(staged)
         for _ in range(_EVOLUTIONS):
-            drifted = [task for task in done if task.drift]
+            drifted = _by_table(task for task in done if task.drift)
             if not drifted:
                 return done
-            require(self._together.each(self._evolve, [*_by_table(drifted).items()]))
-            planned = [Range(each.partition, each.start, each.covered) for task in drifted for each in task.ranges]
-            groups = [[self._tasks.task(_again(task))] for task in drifted]
-            done = [task for task in done if not task.drift] + self._run(groups, planned)
-        raise StageFailed("the first records of a table", f"{_EVOLUTIONS} rounds of new columns were not enough")
+            answers = self._together.each(self._evolving.evolve, [*drifted.items()])
+            self._set.fail(errors_in(drifted, answers))
+            done = self._of_working(done)
+            again = [_again(task) for task in done if task.drift]
+            done = [task for task in done if not task.drift]
+            done += self._run(again, [each for ranges in again for each in ranges])
+            done = self._of_working(done)
+        reason = f"{_EVOLUTIONS} rounds of new columns were not enough"
+        drifted = _by_table(task for task in done if task.drift)
+        self._set.fail({name: StageFailed(f"the first records of {name}", reason) for name in drifted})
+        return self._of_working(done)
 
     def _mended(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
         """Where a bad record ended a range: stage again, without what lies behind it, tasks that hold such rows."""
@@ -235,48 +314,23 @@ class Ingestion:
         if not found:
             return list(staged)
         lost = [task for task, _ in found]
-        self._job.discard(lost, self._tasks.access)
-        groups = [[self._tasks.task(good)] for _, good in found if good]
-        again = self._run(groups, [each for _, good in found for each in good]) if groups else []
+        groups = [good for _, good in found if good]
+        again = self._run(groups, [each for good in groups for each in good]) if groups else []
         rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]
-        return [task for task in staged if task not in lost] + again + rejects_only
-
-    def _evolve(self, drifted: tuple[TableName, Sequence[Staged]]) -> None:
-        """Give one table the columns that tasks found keys for."""
-        name, tasks = drifted
-        opened = self.tables[name]
-        drift = NewKeys(self._tasks.room(opened))
-        for task in tasks:
-            drift.note_all(task.drift)
-        columns = self._new_columns(drift)
-        opened.table.add_columns(columns)
-        self._tasks.reshape(name)
-        _log.info(
-            "gave a new table its columns",
-            table=str(name),
-            columns={key: str(kind) for key, kind in columns.items()},
-        )
-        if not self._tasks.room(opened):
-            _log.warning(
-                "a new table has as many columns as frazil.columns.max allows; values of other keys are dropped",
-                table=str(name),
-                most=self._settings.columns_max,
-            )
-
-    def _new_columns(self, drift: Drift) -> Mapping[str, IcebergType]:
-        name = normalized if self._settings.normalize_columns else str
-        return columns_for(drift, self._settings.nested_type, name)
+        return self._of_working([task for task in staged if task not in lost] + again + rejects_only)
 
     def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Step 6: one swap a table, of several at a time. A table that cannot commit does not stop the others."""
-        due = [*_by_table(staged).items()]
-        answers = self._together.each(lambda each: self._commit_table(self.tables[each[0]], each[1], facts), due)
+        due = _by_table(staged)
+        answers = self._together.each(
+            lambda each: self._commit_table(self.tables[each[0]], each[1], facts), [*due.items()]
+        )
         committed: dict[TableName, Committed] = {}
-        for (name, mine), answer in zip(due, answers, strict=True):
+        for (name, mine), answer in zip(due.items(), answers, strict=True):
             if isinstance(answer, Committed):
                 committed[name] = answer
                 self.notices.committed(name, mine)
-        require(answers)
+        self._set.fail(errors_in(due, answers), others_work=bool(committed))
         return committed
 
     def _commit_table(self, opened: OpenTable, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> Committed:
@@ -285,8 +339,13 @@ class Ingestion:
         reject_files = [
             task.rejects.path for task in staged if task.rejects and self._settings.errors_tolerance == "all"
         ]
+        written = [*(file.path for task in staged for file in task.files), *reject_files]
         if reject_files:
-            tokens = replace(tokens, rejects=rejects.write_list(table, stage, reject_files, tokens.rejects).path)
+            listed = rejects.list_path(table, stage)
+            self._uncommitted.add_path(table.name, listed)
+            rejects.write_list(table, stage, reject_files, tokens.rejects)
+            tokens = replace(tokens, rejects=listed)
+            written.append(listed)
         if reject := first_reject(staged):
             tokens = replace(tokens, last_error=last_error(reject))
         tokens = replace(
@@ -304,25 +363,18 @@ class Ingestion:
             max_age=self._settings.stage_max_age_ms / 1000,
         )
         given_up = self._tasks.given_up(opened)
-        done = commit(table, files, tokens, expected)
+        handed_over = self._uncommitted.hand_over(written)
+        done = commit(table, files, tokens, expected, undone=handed_over.take_back)
         opened.tokens = done.tokens
         self._opener.sweeper.gave_up(table, given_up)
-        table.expire(self._settings.snapshots_min_age_ms, self.needed(table.name))
-        return done
-
-    def _acknowledge(self, committed: Mapping[TableName, Committed]) -> None:
-        """Step 8: the group's offsets are for lag tools; failing to publish them is no reason to stop.
-
-        What could not be published goes along with the next commit, or after the next recall.
-        """
-        self._unpublished |= committed.keys()
-        self._owes = False
-        known = [self.tables[name] for name in self._unpublished if name in self.tables]
+        if any(task.repeated for task in staged):
+            self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])
         try:
-            self._source.publish(positions_of(known, self._settings.key))
-            self._unpublished.clear()
+            table.expire(self._settings.snapshots_min_age_ms, self.needed(table.name))
         except FrazilError as error:
-            _log.warning("the consumer group's offsets were not published", cause=error.message)
+            # The commit happened, whatever becomes of old snapshots.
+            _log.warning("old snapshots were not expired this time", table=str(table.name), cause=error.message)
+        return done
 
     def _recall_when_idle(self) -> None:
         if time.monotonic() - self._recalled > _RECALL_EVERY:
@@ -333,6 +385,12 @@ class Ingestion:
             return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
         starts = {each.partition: each.start for each in sorted(planned, key=lambda each: -each.start)}
         return self._losses.error(failure.partition, starts)
+
+
+TABLE_FAILURES: Final = frozenset(
+    {StageFailed.code, StorageUnavailable.code, StorageRefused.code, StorageNotSupported.code}
+)
+"""Errors of tasks that are about the table they stage for; all others are about what they read."""
 
 
 def _by_table(staged: Iterable[Staged]) -> dict[TableName, list[Staged]]:

@@ -1,15 +1,16 @@
 """Remove our own orphans: files of stages that were never committed, once they are old; never anything else.
 
-Looked for when a table is opened, in a thread of its own, so that opening waits for nothing. A file goes if
+Looked for when a table is opened and every hour from then on, in a thread of its own, so that cycles wait for nothing.
+A file goes if
 
 1. its name says that this connector staged it,
 2. it lies in the one directory where the table's data files go, or where its rejects are kept,
-3. its stage was never committed, and for certain (`frazil.tables.orphans`),
+3. its stage was never committed, or was without it, and that is certain (`frazil.tables.orphans`),
 4. it has reached `frazil.orphans.min.age` by the clock of its file system,
 5. no snapshot of the table refers to it, and no reject list that the tokens lead to names it,
 6. and the table's files belong to the table alone (`gc.enabled`).
 
-Whatever fails, files stay, and a later opening looks again.
+Whatever fails, files stay, and a later look finds them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Final, TypeAlias
 
 import structlog
@@ -31,6 +33,7 @@ from frazil.staging.local import local_path
 from frazil.staging.storage import Storage
 from frazil.tables import orphans, rejects
 from frazil.tables.base import Target, Targets
+from frazil.tables.orphans import Note
 from frazil.tables.stages import Stage, connector_in_names, stage_of_data, stage_of_rejects, whole
 from frazil.tables.tokens import read
 
@@ -39,6 +42,13 @@ _MOST: Final = 10_000
 
 _LONGEST: Final = 120.0
 """Seconds that looking through one table may take."""
+
+_LISTS: Final = 30.0
+"""Seconds of these that reject lists are read for, the newest first: that a stage was never committed is certain
+without them, and a connector that rejects much makes more lists in a day than can be read."""
+
+_EVERY: Final = 3600.0
+"""Seconds between two looks through a table that stays open."""
 
 _Staged: TypeAlias = tuple[FoundFile, Stage]
 """A file, and the stage of ours that wrote it."""
@@ -55,6 +65,7 @@ class Sweeper:
         self._lock = threading.Lock()
         self._due: deque[tuple[TableName, str, str | None]] = deque()
         self._thread: threading.Thread | None = None
+        self._looked = time.monotonic()
 
     def opened(self, table: Target, replaced: str | None) -> None:
         """Look through a table that was just opened.
@@ -63,10 +74,20 @@ class Sweeper:
             table: the table.
             replaced: the connector's last commit, which the opening replaced; None where that is not certain.
         """
-        if not self._reaches(table):
+        self._look_through([(table, replaced)])
+
+    def look(self, tables: Iterable[Target]) -> None:
+        """Look through open tables, if that is due."""
+        if time.monotonic() - self._looked >= _EVERY:
+            self._looked = time.monotonic()
+            self._look_through([(table, None) for table in tables])
+
+    def _look_through(self, tables: Iterable[tuple[Target, str | None]]) -> None:
+        reached = [(table.name, table.uuid, replaced) for table, replaced in tables if self._reaches(table)]
+        if not reached:
             return
         with self._lock:
-            self._due.append((table.name, table.uuid, replaced))
+            self._due.extend(reached)
             if self._thread is None:
                 name = f"frazil-{self._settings.key}-sweeper"
                 self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -74,10 +95,25 @@ class Sweeper:
 
     def gave_up(self, table: Target, stages: Collection[str]) -> None:
         """Take note of stages that were given up, and that now never can be committed."""
-        if not stages or not self._reaches(table):
+        self._note(table, Note(abandoned=frozenset(stages)))
+
+    def lost_attempts(self, table: Target, stage: str, named: Collection[str]) -> None:
+        """Take note of a stage whose tasks Spark ran more than once: what of it was not `named` by its commit is lost.
+
+        Args:
+            table: what was committed to.
+            stage: the commit's id.
+            named: the names of all files that the commit named.
+        """
+        self._note(table, Note(committed={stage: frozenset(named)}))
+
+    def _note(self, table: Target, found: Note) -> None:
+        if not found.abandoned and not found.committed:
+            return
+        if not self._reaches(table):
             return
         try:
-            orphans.note(table, self._settings.key, stages)
+            orphans.note(table, self._settings.key, found)
         except FrazilError as error:
             _log.warning("what was staged for nothing is not noted, and will stay", cause=error.message)
 
@@ -133,18 +169,20 @@ class _Sweep:
     def run(self, replaced: str | None) -> None:
         """Do it; `replaced` is the connector's last commit, which the opening replaced."""
         notes = dict(self._notes())
-        noted = frozenset[str]().union(*notes.values())
-        found = self._staged(lambda stage: stage.id in noted or stage.base == replaced)
-        lost = {stage.id for _, stage in found}
+        noted = reduce(Note.joined, notes.values(), Note())
+        if not noted and replaced is None:
+            return
+        found = self._staged(lambda stage, name: noted.covers(stage, name) or stage.base == replaced)
+        lost = {stage.id for _, stage in found} - noted.committed.keys()
         # What others were staged from was a commit after all, if only in a copy of the table.
-        lost -= {stage.base for _, stage in self._staged(lambda stage: stage.base in lost)} if lost else set()
-        if lost - noted:
-            orphans.note(self._table, self._connector, lost - noted)
-        left = self._remove([(file, stage) for file, stage in found if stage.id in lost])
-        self._forget(note for note, stages in notes.items() if left.isdisjoint(stages))
+        lost -= {stage.base for _, stage in self._staged(lambda stage, _: stage.base in lost)} if lost else set()
+        if new := lost - noted.abandoned:
+            orphans.note(self._table, self._connector, Note(abandoned=frozenset(new)))
+        left = self._remove([each for each in found if each[1].id in lost or each[1].id in noted.committed])
+        self._forget(note for note, said in notes.items() if left.isdisjoint(said.abandoned | said.committed.keys()))
 
-    def _notes(self) -> Iterator[tuple[FoundFile, frozenset[str]]]:
-        """The connector's notes, and the stages that each names."""
+    def _notes(self) -> Iterator[tuple[FoundFile, Note]]:
+        """The connector's notes."""
         ours = connector_in_names(self._connector)
         for note in self._storages[self._outbox].files(self._outbox, lambda name: orphans.whose_note(name) == ours):
             try:
@@ -152,8 +190,8 @@ class _Sweep:
             except (FrazilError, ValueError) as error:
                 _log.warning("a note of abandoned stages cannot be read", note=note.location, cause=str(error))
 
-    def _staged(self, wanted: Callable[[Stage], bool]) -> list[_Staged]:
-        """The files of the connector's stages that are `wanted`."""
+    def _staged(self, wanted: Callable[[Stage, str], bool]) -> list[_Staged]:
+        """The files of the connector's stages that are `wanted`, by their names."""
         ours = connector_in_names(self._connector)
         found: list[_Staged] = []
         for directory, stage_of in ((self._data, stage_of_data), (self._outbox, stage_of_rejects)):
@@ -161,7 +199,7 @@ class _Sweep:
             def is_wanted(name: str, stage_of: Callable[[str], Stage | None] = stage_of) -> bool:
                 self._require_time()
                 stage = stage_of(name)
-                return stage is not None and stage.connector == ours and wanted(stage)
+                return stage is not None and stage.connector == ours and wanted(stage, name)
 
             files = self._storages[directory].files(directory, is_wanted)
             found.extend((file, stage) for file in files if (stage := stage_of(file.name)))
@@ -207,8 +245,10 @@ class _Sweep:
         used = self._table.referred_to(names, self._deadline)
         tokens = read(self._table.state(), str(self._table.name), self._connector)
         if tokens and any(stage_of_rejects(name) for name in names):
+            until = min(self._deadline, time.monotonic() + _LISTS)
             for listed in rejects.undelivered(self._table, tokens.rejects):
-                self._require_time()
+                if time.monotonic() > until:
+                    break
                 used.update(path.rpartition("/")[2] for path in (listed.path, *listed.files))
         return used
 

@@ -9,12 +9,14 @@ from dataclasses import replace
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.opened import OpenTable
-from frazil.cycle.together import Together, require
-from frazil.model import Range, Shape, TableName, Task
+from frazil.cycle.together import Together, errors_in
+from frazil.errors import FrazilError
+from frazil.model import Range, Shape, SourcePartition, TableName, Task
 from frazil.pipes.default import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
 from frazil.tables import rejects
+from frazil.tables.checks import require_clock
 from frazil.tables.orphans import last_commit
 from frazil.tables.stages import Stage
 
@@ -40,15 +42,21 @@ class Tasks:
         self._begun: dict[TableName, list[Stage]] = {}
         """The stages from the present tokens of each table, this cycle's included."""
 
+        self._leaders: Mapping[SourcePartition, int | None] = {}
         self._numbers = itertools.count(1)
-        self.began = time.time()
-        """When this cycle's stages began, in seconds since the epoch."""
+        self.began = time.monotonic()
+        """When this cycle's stages began, in seconds on the monotonic clock."""
 
-    def begin(self) -> None:
-        """Another cycle begins: every table has a new stage, and its shape is looked at anew."""
+    def begin(self, leaders: Mapping[SourcePartition, int | None]) -> None:
+        """Another cycle begins: every table has a new stage, and its shape is looked at anew.
+
+        Args:
+            leaders: the epochs of the leaders that it was planned with.
+        """
+        self._leaders = leaders
         self._shapes.clear()
         self._stages.clear()
-        self.began = time.time()
+        self.began = time.monotonic()
 
     def stage(self, opened: OpenTable) -> Stage:
         """The stage of a table in this cycle."""
@@ -70,29 +78,49 @@ class Tasks:
         """The shape of a table has changed within the cycle."""
         self._shapes.pop(name, None)
 
-    def by_topic(self, ranges: Sequence[Range]) -> list[Task]:
-        """One task a topic: its ranges go to one table, through one consumer."""
-        found: dict[str, list[Range]] = {}
-        for each in ranges:
-            found.setdefault(each.partition.topic, []).append(each)
-        return [self.task(each) for each in found.values()]
+    def of_groups(
+        self, groups: Sequence[Sequence[Range]], tables: Mapping[TableName, OpenTable]
+    ) -> tuple[list[list[Task]], dict[TableName, FrazilError]]:
+        """The tasks for groups of ranges, a group each; and why there are none for some of the tables.
 
-    def look(self, ranges: Sequence[Range]) -> None:
-        """Look at the shapes of the tables that ranges go to."""
+        A task has the ranges of one topic: they go to one table, through one consumer.
+
+        Args:
+            groups: what to read.
+            tables: those that take part; ranges that go to other ones are left out.
+        """
+        errors: dict[TableName, FrazilError] = {}
+        made: list[list[Task]] = []
+        for group in groups:
+            tasks: list[Task] = []
+            for ranges in _by_topic(group):
+                name = self._opened(ranges).table.name
+                if name not in tables or name in errors:
+                    continue
+                try:
+                    tasks.append(self.task(ranges))
+                except FrazilError as error:
+                    errors[name] = error
+            made.append(tasks)
+        sound = ([task for task in tasks if task.shape.table not in errors] for tasks in made)
+        return [tasks for tasks in sound if tasks], errors
+
+    def look(self, ranges: Sequence[Range]) -> dict[TableName, FrazilError]:
+        """Look at the shapes of the tables that ranges go to; why that cannot be done, by table."""
         topics = {each.partition.topic for each in ranges}
-        require(self._together.each(self._shape, [each for each in self._tables.values() if topics & each.topics]))
+        tables = {name: each for name, each in self._tables.items() if topics & each.topics}
+        return errors_in(tables, self._together.each(self._shape, [*tables.values()]))
 
     def task(self, ranges: Sequence[Range]) -> Task:
         """The task for ranges of one topic."""
-        topic = ranges[0].partition.topic
-        opened = next(table for table in self._tables.values() if topic in table.topics)
+        opened = self._opened(ranges)
         stage, number = self.stage(opened), next(self._numbers)
         shape, name = self._shape(opened), opened.table.name
         data_path = opened.table.new_data_path(stage.data_file(number))
         rejects_path = rejects.new_reject_path(opened.table, stage, number)
         return Task(
             connector=self._settings.key,
-            ranges=tuple(ranges),
+            ranges=tuple(self._with_epochs(opened, each) for each in ranges),
             shape=shape,
             data_path=data_path,
             data_access=self.access(name, data_path),
@@ -103,6 +131,7 @@ class Tasks:
             tolerance=self._settings.errors_tolerance,
             most_bytes=self._settings.cycle_max_bytes,
             room=self.room(opened),
+            synced=self._settings.disk_sync,
         )
 
     def room(self, opened: OpenTable) -> int:
@@ -114,11 +143,29 @@ class Tasks:
         """What opens the storage at a location that a table keeps files in."""
         return self._tables[table].table.access(location)
 
+    def _with_epochs(self, opened: OpenTable, wanted: Range) -> Range:
+        """A range with what tells whether it is read from the log that the tokens and the plan speak of."""
+        known, leader = opened.tokens.channel(wanted.partition), self._leaders.get(wanted.partition)
+        follows = known.token is not None and wanted.start == int(known.token) + 1
+        return replace(wanted, start_epoch=known.leader_epoch if follows else leader, end_epoch=leader)
+
+    def _opened(self, ranges: Sequence[Range]) -> OpenTable:
+        topic = ranges[0].partition.topic
+        return next(table for table in self._tables.values() if topic in table.topics)
+
     def _shape(self, opened: OpenTable) -> Shape:
         name = opened.table.name
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
+            require_clock(opened.table.state(), str(name), time.time())
             shape = self._shapes[name] = opened.table.shape()
             self._shapes[name] = replace(shape, evolves=shape.evolves and self.room(opened) > 0)
         return self._shapes[name]
+
+
+def _by_topic(ranges: Sequence[Range]) -> list[list[Range]]:
+    found: dict[str, list[Range]] = {}
+    for each in ranges:
+        found.setdefault(each.partition.topic, []).append(each)
+    return [*found.values()]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
-from frazil.errors import FrazilError, Transient
+from frazil.errors import FrazilError
 
 _Item = TypeVar("_Item")
 _Done = TypeVar("_Done")
@@ -55,11 +55,9 @@ class Together:
             work()
 
 
-def require(answers: Sequence[Any]) -> None:
-    """Raise the worst of the errors among the answers, if there is one: what somebody has to see to comes first."""
-    problems = [answer for answer in answers if isinstance(answer, FrazilError)]
-    if problems:
-        raise min(problems, key=lambda error: isinstance(error, Transient))
+def errors_in(items: Iterable[_Item], answers: Iterable[Any]) -> dict[_Item, FrazilError]:
+    """The items that were answered with an error, and their errors."""
+    return {item: answer for item, answer in zip(items, answers, strict=True) if isinstance(answer, FrazilError)}
 
 
 def _answer(do: Callable[[_Item], _Done], item: _Item) -> _Done | FrazilError:

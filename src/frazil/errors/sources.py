@@ -74,15 +74,56 @@ class RecordsSkipped(Transient):
 
 
 class LogTruncated(Terminal):
-    """The partition ends before the offset token."""
+    """The partition's log no longer holds what the offset token covers."""
 
     code = "log_truncated"
 
-    def __init__(self, topic: str, partition: int, token: int, latest: int) -> None:
+    def __init__(
+        self, topic: str, partition: int, token: int, latest: int, parts: int | None = None, others: Sequence[str] = ()
+    ) -> None:
+        """Say what is known of one partition.
+
+        Args:
+            topic: its topic.
+            partition: its number.
+            token: the last offset covered.
+            latest: where the log ends now.
+            parts: the first offset at which it is another log than the one that was read; None if nobody knows.
+            others: partitions to which the same has happened.
+        """
+        also = f" So it is with {', '.join(others)}." if others else ""
+        found = _ends_early(latest, token) if parts is None else _parts(parts, latest, token)
+        super().__init__(f"{topic}-{partition} {found}{also}")
+        self.parts = parts
+
+
+def _ends_early(latest: int, token: int) -> str:
+    ends = "ends" if latest <= token else "has another log than the one that was read and ends"
+    return (
+        f"{ends} at offset {latest} but its offset token is {token}: the log was truncated, or the topic was deleted "
+        "and made again. Once you know which, stop the connector and choose where to go on: `frazil channels reset` "
+        f"--to-latest goes on at {latest}, --to-earliest reads the topic again."
+    )
+
+
+def _parts(parts: int, latest: int, token: int) -> str:
+    return (
+        f"was truncated at offset {parts} and ends at offset {latest} but its offset token is {token}: the rows of its "
+        f"records {parts} to {token} are in the table, and those offsets are other records' now, or nobody's yet. Set "
+        "frazil.on.data.loss=skip to keep the rows and read what the offsets hold now, or stop the connector and "
+        f"choose where to go on: `frazil channels reset` --to-offset {parts} does the same once."
+    )
+
+
+class RecordsReplaced(Transient):
+    """Logs were truncated below what is covered, and the configuration says to read what they hold now."""
+
+    code = "records_replaced"
+
+    def __init__(self, replaced: Sequence[str]) -> None:
         super().__init__(
-            f"{topic}-{partition} ends at offset {latest} but its offset token is {token}: the log was truncated, or "
-            "the topic was deleted and made again. Once you know which, stop the connector and choose where to go on: "
-            f"`frazil channels reset` --to-latest goes on at {latest}, --to-earliest reads the topic again."
+            f"the broker's log lost {', '.join(replaced)} after they were read; their rows stay, the offset tokens are "
+            "back before them, as frazil.on.data.loss=skip says, and the cycle is planned again from there."
         )
 
 

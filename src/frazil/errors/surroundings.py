@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from frazil.errors.tree import Terminal
+from frazil.errors.tree import Terminal, Transient
 
 
 class SparkConnectRefused(Terminal):
@@ -17,6 +17,19 @@ class SparkConnectRefused(Terminal):
             "this Spark session is a Spark Connect session, which has no JVM handle, and frazil commits through the "
             "JVM. Pass a classic session (SparkSession.builder.master(...)) instead; unset SPARK_REMOTE and "
             "spark.api.mode, which have Spark make the other kind."
+        )
+
+
+class StillStopping(Transient):
+    """A connector was started again before its last run had ended."""
+
+    code = "still_stopping"
+
+    def __init__(self, connector: str) -> None:
+        super().__init__(
+            f"the connector {connector} was stopped, and its last run has not ended: something it waits for, a broker "
+            "or a catalog, does not answer. Nothing was started. Start it again later, or in another process, which "
+            "fences this one."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -162,6 +163,19 @@ class StageTooOld(Transient):
         )
 
 
+class ClockBehind(Transient):
+    """This machine's clock is so far behind the times in a table that Iceberg takes no commit by it."""
+
+    code = "clock_behind"
+
+    def __init__(self, table: str, now: float, last: float) -> None:
+        super().__init__(
+            f"this machine's clock says {_moment(now)}, but the table {table} was last changed at {_moment(last)} by "
+            "the clock of whoever did, and Iceberg takes no commit that is more than a minute older. Set the clock "
+            "right that is wrong; it is tried again until this one has caught up."
+        )
+
+
 class CommitUnknown(Transient):
     """The catalog did not say whether the commit happened."""
 
@@ -182,3 +196,8 @@ class CatalogUnavailable(Transient):
 
     def __init__(self, action: str, cause: str) -> None:
         super().__init__(f"the catalog failed to {action}: {cause}. It is tried again.")
+
+
+def _moment(seconds: float) -> str:
+    """A time since the epoch as people read it, in UTC."""
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

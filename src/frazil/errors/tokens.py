@@ -6,16 +6,21 @@ from frazil.errors.tree import Terminal, Transient
 
 
 class TokensUncertain(Terminal):
-    """The table was rolled back past every snapshot that carries our offset tokens."""
+    """The table was rolled back, or set to a branch, and no snapshot is left that tells which offset tokens hold."""
 
     code = "tokens_uncertain"
 
-    def __init__(self, table: str, connector: str) -> None:
+    def __init__(self, table: str, connector: str, change: str = "was rolled back past the snapshots") -> None:
         super().__init__(
-            f"the table {table} was rolled back past the snapshots that carry the offset tokens of {connector}, so "
+            f"the table {table} {change} that carry the offset tokens of {connector}, so "
             "which records it holds cannot be known. Roll it forward to a snapshot whose summary has "
             f"frazil.tokens.{connector}, or say where to go on: `frazil channels reset {connector}`."
         )
+
+    @classmethod
+    def moved(cls, table: str, connector: str) -> TokensUncertain:
+        """Main was set to a snapshot that need not come after the tokens; those that would tell have expired."""
+        return cls(table, connector, "was set to another snapshot or branch, and those of its snapshots have expired")
 
 
 class CherryPicked(Terminal):

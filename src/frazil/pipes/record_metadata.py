@@ -28,6 +28,7 @@ _WIDER: Final = {
 }
 """Types that hold every value of a field exactly."""
 
+_ENCODED: Final = ident(metadata.ENCODED)
 _KEY: Final = (
     f"CASE WHEN {ident(metadata.KEY_IS_JSON)} THEN {ident('key')} ELSE CAST(to_json({ident('key')}) AS VARCHAR) END"
 )
@@ -56,7 +57,10 @@ def expression(column: Column) -> str:
         case StructType(fields=fields):
             value = f"struct_pack({', '.join(f'{ident(field.name)} := {_field(field)}' for field in fields)})"
         case Primitive(name="variant"):
-            value = f"CAST(CAST({document()} AS JSON) AS VARIANT)"
+            value = types.canonical(
+                f"CASE WHEN {_ENCODED} IS NOT NULL THEN variant_bytes_to_variant({_ENCODED}) "
+                f"ELSE CAST(CAST({document()} AS JSON) AS VARIANT) END"
+            )
         case _:
             value = document()
     # The first is true for nearly every record, and then DuckDB looks at no other.

@@ -7,7 +7,8 @@ from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.naming import folded
-from frazil.sql import ident, is_writable_name
+from frazil.records.variant import MARK
+from frazil.sql import ident, is_writable_name, literal
 
 _PLAIN: Final = {
     "boolean": "BOOLEAN",
@@ -107,6 +108,8 @@ def json_structure(kind: IcebergType) -> object:
 
 def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
     """SQL that turns what `json_structure` read into the column's type; `depth` counts the lambdas around it."""
+    if kind == VARIANT:
+        return _variant(expression)
     # DuckDB's own cast to BLOB keeps the hexadecimal text as bytes.
     if not has(kind, "binary"):
         return f"CAST({expression} AS {sql_type(kind)})"
@@ -126,6 +129,24 @@ def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
             return f"CASE WHEN {expression} IS NOT NULL THEN struct_pack({packed}) END"
         case _:
             return f"unhex({expression})"
+
+
+def canonical(variant: str) -> str:
+    """SQL for a VARIANT with the keys of its objects in the order of their UTF-8 bytes, at every level.
+
+    DuckDB leaves them as they came. The specification wants them in order, and readers look for them by halves.
+    """
+    return f"variant_normalize({variant})"
+
+
+def _variant(json: str) -> str:
+    """SQL for the VARIANT of a JSON value, or of the bytes that a text with a mark stands for."""
+    opening = '"' + MARK
+    encoded = f"substr(CAST({json} AS VARCHAR), {len(opening) + 1}, length({json}) - {len(opening) + 1})"
+    return canonical(
+        f"CASE WHEN starts_with({json}, {literal(opening)}) THEN variant_bytes_to_variant(from_base64({encoded})) "
+        f"ELSE CAST({json} AS VARIANT) END"
+    )
 
 
 def paths_within(path: str, kind: IcebergType) -> Iterator[str]:

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from frazil.model import Conversion
 from frazil.records import metadata
+from frazil.records.registered import registered
 from frazil.records.rejects import Rejects, Unfit, rejects_of
-from frazil.records.text import empty_as_null, utf8
+from frazil.records.text import empty_as_null, utf8, without_mark
 
 VALUE = "value"
 """The column of JSON text; null for a tombstone."""
@@ -47,11 +48,11 @@ def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int)
         now: when the records are converted, in ms since the epoch.
     """
     batch, skipped = _without_tombstones(batch) if conversion.tombstones == "ignore" else (batch, {})
-    value = utf8(empty_as_null(batch.column("value")))
+    value = utf8(_document(batch))
     told = metadata.tell(batch, topic, conversion, now)
     table = pa.table({VALUE: value.values, **told.columns})
     records = pa.Table.from_batches([batch])
-    bad = {**told.bad, **value.bad}
+    bad = {**told.bad, **value.bad, **registered(batch.column("value"))}
     if not bad:
         return Converted(table, records, Rejects(), skipped)
     good = pa.array([row not in bad for row in range(batch.num_rows)])
@@ -61,6 +62,11 @@ def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int)
 
 def _without_tombstones(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Mapping[int, int]]:
     """The records that have a value, and how many have none, by partition."""
-    has_value = pc.fill_null(pc.greater(pc.binary_length(batch.column("value")), 0), pa.scalar(False))
+    has_value = pc.is_valid(_document(batch))
     tombstones = batch.column("partition").filter(pc.invert(has_value))
     return (batch.filter(has_value), Counter(tombstones.to_pylist())) if len(tombstones) else (batch, {})
+
+
+def _document(batch: pa.RecordBatch) -> pa.BinaryArray:
+    """The values as the bytes of JSON documents, null where there is none."""
+    return empty_as_null(without_mark(batch.column("value")))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from frazil.model import HeaderConverter
 from frazil.records.simple_header import guess
-from frazil.records.text import lenient_utf8
+from frazil.records.text import MARK, lenient_utf8
 from frazil.records.value import Value, from_json
 
 TEXTS: Final = pa.map_(pa.string(), pa.string())
@@ -133,7 +133,8 @@ def _simple(value: bytes) -> Value:
 
 
 def _json(value: bytes) -> Value:
-    return from_json(value.decode("utf-8")) if value else Value(None)
+    text = value.removeprefix(MARK).decode("utf-8")
+    return from_json(text) if text else Value(None)
 
 
 _READERS: Final[Mapping[HeaderConverter, Callable[[bytes], Value]]] = {"simple": _simple, "json": _json}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from frazil.model import KeyConverter
-from frazil.records.text import lenient_utf8, utf8
+from frazil.records.text import lenient_utf8, utf8, without_mark
 from frazil.records.value import Value, from_json
 
 
@@ -44,7 +44,7 @@ def _texts(values: pa.StringArray) -> KeyColumn:
 
 
 def _json(column: pa.BinaryArray) -> KeyColumn:
-    text = utf8(column)
+    text = utf8(without_mark(column))
     values: list[Value] = []
     bad = {row: f"the key is no JSON: {reason}" for row, reason in text.bad.items()}
     for row, cell in enumerate(text.values.to_pylist()):

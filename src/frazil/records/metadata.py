@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from frazil.model import Column, Conversion, MapType, MetadataPart, Primitive, StructType
 from frazil.records.headers import headers
 from frazil.records.keys import keys
+from frazil.records.metadata_variant import encoded
 
 COLUMN: Final = "RECORD_METADATA"
 """The column's name in tables frazil creates; in others it is found ignoring case."""
@@ -36,6 +37,9 @@ KEY_IS_JSON: Final = "key is JSON"
 STRUCTURED_HEADERS: Final = "structured headers"
 """The column of headers as JSON text with the types of their values; null unless the configuration wants it."""
 
+ENCODED: Final = "metadata encoded"
+"""The column of the whole metadata as a VARIANT's bytes; null where they come of a cast from JSON."""
+
 _FIELDS_OF: Final[Mapping[MetadataPart, tuple[str, ...]]] = {
     "topic": ("topic",),
     "offset_and_partition": ("offset", "partition"),
@@ -49,7 +53,7 @@ class Told:
     """What is told about the records of a batch."""
 
     columns: Mapping[str, pa.Array]
-    """One for each of `FIELDS`, `KEY_IS_JSON` and `STRUCTURED_HEADERS`; null is what is not told."""
+    """One for each of `FIELDS`, `KEY_IS_JSON`, `STRUCTURED_HEADERS` and `ENCODED`; null is what is not told."""
 
     bad: Mapping[int, str]
     """Why records cannot be told about, by row: a key or header that is not what its converter reads."""
@@ -102,4 +106,6 @@ def tell(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int) ->
     }
     for part in _FIELDS_OF.keys() - (conversion.metadata or frozenset()):
         told.update({name: pa.nulls(count, told[name].type) for name in _FIELDS_OF[part]})
-    return Told(told, {**header.bad, **key.bad})
+    jsons = (("key", pc.if_else(key.is_json, key.values, pa.scalar(None, pa.string()))), ("headers", header.structured))
+    told[ENCODED], too_deep = encoded({name: told[name] for name, _ in FIELDS}, jsons)
+    return Told(told, {**too_deep, **header.bad, **key.bad})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from frazil.model import Drift, IcebergType, ListType, MapType, Seen, StructType
@@ -23,23 +24,45 @@ class NewKeys(dict[str, Seen]):
 
     def note(self, key: str, seen: Seen) -> None:
         """Take note of what was seen of a key, unless there is no room for it."""
-        if self._last.get(key) == seen:
+        if self._is_like_last(key, seen):
             return
         known = self.get(key)
         if known is None and not self._room:
             return
         self._last[key] = seen
-        merged = seen if known is None else known.merged_with(seen)
-        left = self._room + (0 if known is None else _size(known))
-        if _size(merged) > left:
-            merged = MIXED
+        merged = self._together(known, seen)
+        self._room += (0 if known is None else _size(known)) - _size(merged)
         self[key] = merged
-        self._room = left - _size(merged)
 
     def note_all(self, drift: Drift) -> None:
         """Take note of several keys."""
         for key, seen in drift.items():
             self.note(key, seen)
+
+    def would_learn(self, drift: Drift) -> bool:
+        """Whether taking note of a record's keys would change anything."""
+        return any(self._is_news(key, seen) for key, seen in drift.items())
+
+    def _is_news(self, key: str, seen: Seen) -> bool:
+        if self._is_like_last(key, seen):
+            return False
+        known = self.get(key)
+        if known is None:
+            return self._room > 0
+        if not _is_same(self._together(known, seen), known):
+            return True
+        self._last[key] = seen
+        return False
+
+    def _is_like_last(self, key: str, seen: Seen) -> bool:
+        last = self._last.get(key)
+        return last == seen and last is not None and not _is_earlier(seen, last)
+
+    def _together(self, known: Seen | None, seen: Seen) -> Seen:
+        """Both, as far as there is room."""
+        merged = seen if known is None else known.merged_with(seen)
+        left = self._room + (0 if known is None else _size(known))
+        return merged if _size(merged) <= left else replace(MIXED, first=merged.first)
 
 
 def width_of(columns: Iterable[IcebergType]) -> int:
@@ -51,6 +74,20 @@ def _size(seen: Seen) -> int:
     """How many columns it makes at most."""
     fields = sum(_size(field) for _, field in seen.fields or ())
     return max(1, fields + (_size(seen.element) if seen.element else 0))
+
+
+def _is_earlier(one: Seen, other: Seen) -> bool:
+    return one.first is not None and (other.first is None or one.first < other.first)
+
+
+def _is_same(one: Seen, other: Seen) -> bool:
+    """Whether they are equal and were first seen in the same records, at any depth."""
+    if one != other or one.first != other.first:
+        return False
+    within = [*zip(one.fields or (), other.fields or (), strict=True)]
+    if not all(_is_same(mine, yours) for (_, mine), (_, yours) in within):
+        return False
+    return one.element is None or other.element is None or _is_same(one.element, other.element)
 
 
 def _width(kind: IcebergType) -> int:

@@ -11,7 +11,8 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from frazil.records.value import Value, from_json, survives_in_variant
+from frazil.records.value import Value, from_json
+from frazil.records.variant_numbers import kept
 
 _BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 """What Java trims."""
@@ -47,14 +48,15 @@ def _collection(text: str) -> Value | None:
 
 def _number(text: str) -> Value | None:
     """The number in one form: `007` and `+7.0` are 7."""
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or (found := kept(text)) is None:
         return None
     number = Decimal(text)
     if number.adjusted() < _MOST_DIGITS and number == number.to_integral_value():
-        plain = str(int(number))
-    else:
-        plain = repr(float(text))
-    return Value(plain, is_json=True) if Decimal(plain) == number and survives_in_variant(plain) else None
+        return Value(str(int(number)), is_json=True)
+    if isinstance(found, float):
+        shortest = repr(found)
+        return Value(shortest if Decimal(shortest) == number else str(number), is_json=True)
+    return Value(f"{found:f}", is_json=True)
 
 
 def _date(text: str) -> Value | None:

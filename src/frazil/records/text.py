@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+MARK: Final = b"\xef\xbb\xbf"
+"""A byte order mark in UTF-8, which readers of JSON pass over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,17 @@ def lenient_utf8(column: pa.BinaryArray) -> TextColumn:
 def empty_as_null(column: pa.BinaryArray) -> pa.BinaryArray:
     """The column with empty cells made null: an empty body is no JSON document but none at all (spec 4.1)."""
     return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.binary()), column)
+
+
+def without_mark(column: pa.BinaryArray) -> pa.BinaryArray:
+    """The column without the byte order marks its cells begin with."""
+    marked = pc.starts_with(column, MARK)
+    if not pc.any(marked).as_py():
+        return column
+    marked = pc.fill_null(marked, pa.scalar(False))
+    # Arrow's own binary_slice fails on some columns ("Negative buffer resize").
+    rest = [cell[len(MARK) :] for cell in column.filter(marked).to_pylist()]
+    return pc.replace_with_mask(column, marked, pa.array(rest, pa.binary()))
 
 
 def _row_by_row(column: pa.BinaryArray, decode: Callable[[bytes], str]) -> TextColumn:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import orjson
 
-_DIGITS: Final = 19
-"""Digits of the longest 64-bit integers."""
+from frazil.records.variant_numbers import kept
 
 
 class Value(NamedTuple):
@@ -29,8 +27,8 @@ class Value(NamedTuple):
 def from_json(text: str) -> Value:
     """The value of a JSON document, compact, its numbers with their own digits.
 
-    One that a VARIANT would change is its text instead: a number that neither a 64-bit integer nor a double keeps
-    exactly, an object that has a key twice.
+    One that a VARIANT would change is its text instead: a number that is none of those it keeps, an object that has a
+    key twice.
 
     Raises:
         ValueError: it is none, or nested too deep.
@@ -42,16 +40,6 @@ def from_json(text: str) -> Value:
         return Value(msgspec.json.format(text, indent=-1).strip(), survives)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
-
-
-def survives_in_variant(number: str) -> bool:
-    """Whether a JSON number keeps its value in a VARIANT, where whole numbers are BIGINT and others DOUBLE."""
-    if number.lstrip("-").isdigit():
-        return len(number) < _DIGITS or -(2**63) <= Decimal(number) < 2**63
-    try:
-        return Decimal(number) == Decimal(repr(float(number)))
-    except InvalidOperation:  # an exponent without end
-        return False
 
 
 def _parse(text: str) -> tuple[Any, bool]:
@@ -69,7 +57,7 @@ class _Changed(Exception):
 
 
 def _exact_number(text: str) -> int:
-    if not survives_in_variant(text):
+    if kept(text) is None:
         raise _Changed
     return 0
 

@@ -25,6 +25,15 @@ class TopicFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a partition's log."""
+
+    offset: int
+    leader_epoch: int | None = None
+    """A leader epoch whose leader had everything before `offset` in its log; None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupOffset:
     """An offset that was published for a consumer group."""
 
@@ -44,10 +53,22 @@ class Source(Protocol):
     def facts(self, topics: Collection[str]) -> Mapping[str, TopicFacts]:
         """What the source says of `topics` now; those that do not exist are absent."""
 
+    def cluster(self) -> str:
+        """The id of the cluster; empty when it does not say."""
+
     def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         """The end of each partition: the offset its next readable record will have, as a reader may see it.
 
         Partitions that do not exist are absent, here and below.
+        """
+
+    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """The same as `latest`, with the epochs of the leaders that answered."""
+
+    def divergences(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int | None]:
+        """Where logs no longer hold what was before a position: the first offset that is another one's now.
+
+        Partitions whose logs still hold it are absent. None: the log has forgotten where.
         """
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:

@@ -18,11 +18,9 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.default import NANOSECONDS_FROM
-from frazil.records.value import survives_in_variant
 from frazil.staging.times import TimeType, is_plain
-
-REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a decoder raises for a record it does not accept."""
+from frazil.staging.variant_check import REFUSED as REFUSED
+from frazil.staging.variant_check import becomes_variant
 
 Look = Callable[[Any], bool]
 """Whether a decoded value is acceptable after all."""
@@ -179,7 +177,7 @@ def look(kind: IcebergType, *, required: bool) -> Look | None:
         case Primitive(name="decimal"):
             return _look_at_decimal(kind, required=required)
         case Primitive(name="variant"):
-            return _look_at_variant
+            return becomes_variant
         case ListType(element=element, element_required=element_required):
             return _all(look(element, required=element_required))
         case MapType(key=key, value=value, value_required=value_required) if key == Primitive("string"):
@@ -210,63 +208,6 @@ def _look_at_decimal(kind: Primitive, *, required: bool) -> Look:
     # A text of a number is read like the number.
     matches = re.compile(f'("?)-?{whole}{fraction}\\1{null}'.encode()).fullmatch
     return cast("Look", matches)
-
-
-def _look_at_variant(value: Raw) -> bool:
-    """Whether DuckDB makes a VARIANT of a raw value without loss: no number too long for it, no key twice.
-
-    No object of a text has a key twice if all of them together have as many members as the text has keys. It has at
-    most as many keys as colons behind quotes, with or without blanks between the two.
-    """
-    raw = bytes(value)
-    if raw[0] == _QUOTE:
-        return b"\\u" not in raw
-    if raw[0] not in b"{[":
-        return raw in (b"null", b"true", b"false") or survives_in_variant(raw.decode())
-    try:
-        members = _members(_VARIANT.decode(raw))
-    except (*REFUSED, OverflowError):
-        return False
-    # One by one: a generator or a regular expression takes longer than all four.
-    blank = b'" ' in raw or b'"\n' in raw or b'"\r' in raw or b'"\t' in raw
-    if not blank and members == raw.count(b'":'):
-        return True
-    # Texts may begin with blanks, and hold escaped quotes before colons.
-    return members == len(_KEYS(raw.replace(rb"\\", b"").replace(rb"\"", b"")))
-
-
-_QUOTE: Final = ord('"')
-_KEYS: Final = re.compile(rb'"[ \t\n\r]*:').findall
-
-
-def _members(container: Any) -> int:
-    """How many members an object or an array has at all levels.
-
-    Raises:
-        OverflowError: a whole number has more than 64 bits.
-    """
-    count, values = (len(container), container.values()) if type(container) is dict else (0, container)
-    for value in values:
-        kind = type(value)
-        if kind is dict or kind is list:
-            count += _members(value)
-        elif kind is int and not -(2**63) <= value < 2**63:
-            raise OverflowError(value)
-    return count
-
-
-def _require_exact(number: str) -> None:
-    if len(number) <= _SURELY_EXACT and "e" not in number and "E" not in number:
-        return
-    # Most long numbers are doubles that some program wrote in full: those come back as they were.
-    if repr(float(number)) != number and not survives_in_variant(number):
-        raise ValueError("more digits than a DOUBLE keeps")
-
-
-_SURELY_EXACT: Final = 16
-"""Characters of a fraction without an exponent, its point included, that a DOUBLE keeps."""
-
-_VARIANT: Final = msgspec.json.Decoder(float_hook=_require_exact)
 
 
 def _all(inner: Look | None) -> Look | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import isinf
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from frazil.model import NOTHING_SEEN, Seen
+from frazil.model import NOTHING_SEEN, Position, Seen
 from frazil.records.new_keys import MIXED
 from frazil.sql import LONGEST_NAME
 from frazil.staging.decoder import REFUSED
@@ -34,19 +35,25 @@ def members(value: bytes | str | Raw) -> Mapping[str, Raw]:
     return found
 
 
-def seen_in(value: str, known: Callable[[str], bool], *, deep: bool) -> Mapping[str, Seen]:
-    """What the values of a record's keys look like that are not known; `deep` for what is within objects and arrays.
+def seen_in(value: str, known: Callable[[str], bool], *, deep: bool, at: Position | None = None) -> Mapping[str, Seen]:
+    """What the values of a record's keys look like that are not known.
 
     A record that is no JSON object has none.
+
+    Args:
+        value: the record's value.
+        known: whether a key is known.
+        deep: whether to look into objects and arrays.
+        at: where the record lies.
     """
     levels = _DEEPEST if deep else 0
     try:
-        return {key: _seen(raw, levels) for key, raw in members(value).items() if not known(key)}
+        return {key: _seen(raw, levels, at) for key, raw in members(value).items() if not known(key)}
     except REFUSED:
-        return _seen_exactly(value, known, levels)
+        return _seen_exactly(value, known, levels, at)
 
 
-def _seen_exactly(value: str, known: Callable[[str], bool], levels: int) -> Mapping[str, Seen]:
+def _seen_exactly(value: str, known: Callable[[str], bool], levels: int, at: Position | None) -> Mapping[str, Seen]:
     """What a record looks like that msgspec cannot read, as the exact tier reads it."""
     try:
         parsed = parse(value)
@@ -54,39 +61,42 @@ def _seen_exactly(value: str, known: Callable[[str], bool], levels: int) -> Mapp
         return {}
     if not isinstance(parsed, Object):
         return {}
-    return {key: _seen_value(member, levels) for key, member in parsed if not known(key)}
+    return {key: _seen_value(member, levels, at) for key, member in parsed if not known(key)}
 
 
-def _seen_value(value: Any, levels: int) -> Seen:
+def _seen_value(value: Any, levels: int, at: Position | None) -> Seen:
     match value:
         case Object():
-            return _seen_object({key: _seen_value(member, levels - 1) for key, member in value} if levels else {})
+            found = value if levels else ()
+            return _seen_object({key: _seen_value(member, levels - 1, at) for key, member in found}, at)
         case list():
             element = NOTHING_SEEN
             for item in value if levels else ():
-                element = element.merged_with(_seen_value(item, levels - 1))
-            return Seen(element=element)
+                element = element.merged_with(_seen_value(item, levels - 1, at))
+            return Seen(element=element, first=at)
         case str() if is_text(value):
-            return Seen(frozenset({"string"}))
+            return Seen(frozenset({"string"}), first=at)
         case _:
-            return Seen(frozenset({_scalar(written(value).encode())}))
+            return Seen(frozenset({_scalar(written(value).encode())}), first=at)
 
 
-def _seen(raw: Raw, levels: int) -> Seen:
+def _seen(raw: Raw, levels: int, at: Position | None) -> Seen:
     text = bytes(raw).strip()
     if text[:1] == b"{":
         found = members(raw) if levels else {}
-        return _seen_object({key: _seen(member, levels - 1) for key, member in found.items()})
+        return _seen_object({key: _seen(member, levels - 1, at) for key, member in found.items()}, at)
     if text[:1] == b"[":
         element = NOTHING_SEEN
         for item in _ITEMS.decode(raw) if levels else ():
-            element = element.merged_with(_seen(item, levels - 1))
-        return Seen(element=element)
-    return Seen(frozenset({_scalar(text)}))
+            element = element.merged_with(_seen(item, levels - 1, at))
+        return Seen(element=element, first=at)
+    return Seen(frozenset({_scalar(text)}), first=at)
 
 
-def _seen_object(fields: Mapping[str, Seen]) -> Seen:
-    return MIXED if any(len(name) > LONGEST_NAME for name in fields) else Seen(fields=tuple(fields.items()))
+def _seen_object(fields: Mapping[str, Seen], at: Position | None) -> Seen:
+    if any(len(name) > LONGEST_NAME for name in fields):
+        return replace(MIXED, first=at)
+    return Seen(fields=tuple(fields.items()), first=at)
 
 
 def _scalar(text: bytes) -> str:

@@ -48,7 +48,8 @@ def parse(text: str) -> Any:
         parsed = _DECODER.decode(text)
         text.encode()
     except json.JSONDecodeError as error:
-        raise Misfit(f"the value is no JSON: {error.msg} at character {error.pos}") from error
+        # Some of Python's messages end where they expect the place.
+        raise Misfit(f"the value is no JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from error
     _check_depth(parsed, 0)
     return parsed
 

@@ -14,7 +14,8 @@ from zoneinfo import ZoneInfo
 
 from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.naming import folded
-from frazil.records.value import survives_in_variant
+from frazil.records.variant import MARK, marked
+from frazil.records.variant_numbers import is_kept_from_json, kept
 from frazil.staging import numbers, times
 from frazil.staging.exact_json import Misfit, Number, Object, Twice, is_text, parse, raw, shown, string, unfit, unique
 
@@ -168,12 +169,15 @@ def _binary(value: Any) -> str:
 
 def _variant(value: Any) -> str:
     text = raw(value)
+    by_bytes = is_text(value) and value.startswith(MARK)
     for each in _scalars_and_objects(value):
-        if isinstance(each, Number) and not survives_in_variant(each):
-            raise Misfit(f"the number {shown(each)} is more than a VARIANT keeps exactly")
+        if isinstance(each, Number) and not is_kept_from_json(each):
+            if kept(each) is None:
+                raise Misfit(f"the number {shown(each)} is more than a VARIANT keeps exactly")
+            by_bytes = True
         if isinstance(each, Object) and len({key for key, _ in each}) < len(each):
             raise Misfit("an object within the VARIANT has a key twice")
-    return text
+    return marked(text) if by_bytes else text
 
 
 def _scalars_and_objects(value: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -21,16 +22,38 @@ def local_path(location: str) -> Path | None:
     return Path(slash + path) if scheme.lower() == "file" and host in ("", "localhost") else None
 
 
-def move(source: Path, target: Path) -> None:
-    """Move a finished file to `target`; nobody sees it there before it is whole."""
+def move(source: Path, target: Path, *, synced: bool = True) -> None:
+    """Move a finished file to `target`; nobody sees it there before it is whole.
+
+    If it is `synced`, a power cut after this call takes neither the file nor any part of it.
+    """
+    new = [each for each in (target.parent, *target.parent.parents) if not each.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(partial(target.name))
     try:
         shutil.move(source, beside)
+        if synced:
+            sync(beside)
         beside.replace(target)
+        if synced:
+            for directory in (target.parent, *(each.parent for each in new)):
+                sync(directory)
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+
+
+def sync(path: Path) -> None:
+    """Have what is in a file, or which entries a directory has, on the disk before this call returns."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # Some file systems have nothing to sync in a directory, and say so.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not path.is_dir():
+            raise
+    finally:
+        os.close(opened)
 
 
 def files(directory: str, path: Path, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:

@@ -35,7 +35,8 @@ def iceberg_metrics(columns: Sequence[Column], statistics: Statistics, most: int
     nans: dict[int, int] = {}
     lower: dict[int, str] = {}
     upper: dict[int, str] = {}
-    for number, kind, path, in_list in islice(_leaves(columns), most):
+    for number, kind, steps, in_list in islice(leaves(columns), most):
+        path = quoted(steps)
         found = statistics.get(path)
         if found is None:
             continue
@@ -60,17 +61,18 @@ def iceberg_metrics(columns: Sequence[Column], statistics: Statistics, most: int
     }
 
 
-def _leaves(columns: Sequence[Column]) -> Iterator[tuple[int, IcebergType, str, bool]]:
+def leaves(columns: Sequence[Column]) -> Iterator[tuple[int, IcebergType, tuple[str, ...], bool]]:
+    """What holds values in a file: its id, its type, its path, and whether it is within a list or map."""
     for column in columns:
         yield from _within(column.id, column.type, (file_name(column),), in_list=False)
 
 
 def _within(
     number: int, kind: IcebergType, path: tuple[str, ...], *, in_list: bool
-) -> Iterator[tuple[int, IcebergType, str, bool]]:
+) -> Iterator[tuple[int, IcebergType, tuple[str, ...], bool]]:
     match kind:
         case Primitive():
-            yield number, kind, _quoted(path), in_list
+            yield number, kind, path, in_list
         case StructType(fields=fields):
             for field in fields:
                 yield from _within(field.id, field.type, (*path, field.name), in_list=in_list)
@@ -83,12 +85,13 @@ def _within(
 
 def _size(path: str, kind: IcebergType, statistics: Statistics) -> int:
     if kind == Primitive("variant"):
-        parts = (statistics.get(f"{path}.{_quoted((part,))}", {}) for part in ("metadata", "value"))
+        parts = (statistics.get(f"{path}.{quoted((part,))}", {}) for part in ("metadata", "value"))
         return sum(int(part.get("column_size_bytes", 0)) for part in parts)
     return int(statistics[path].get("column_size_bytes", 0))
 
 
-def _quoted(path: Sequence[str]) -> str:
+def quoted(path: Sequence[str]) -> str:
+    """A path as the statistics have it."""
     return ".".join('"' + step.replace('"', '""') + '"' for step in path)
 
 
@@ -98,6 +101,15 @@ def _map(numbers: Mapping[int, Any]) -> dict[str, list[Any]]:
 
 def _packed(code: str, parse: Callable[[str], Any]) -> Callable[[str, str], tuple[bytes, bytes | None]]:
     return lambda low, high: (struct.pack(code, parse(low)), struct.pack(code, parse(high)))
+
+
+def _floating(code: str) -> Callable[[str, str], tuple[bytes, bytes | None]]:
+    """Bounds in which zero is both zeros: to Iceberg −0.0 is less than 0.0, to SQL they are one value."""
+
+    def bounds(low: str, high: str) -> tuple[bytes, bytes | None]:
+        return struct.pack(code, float(low) or -0.0), struct.pack(code, float(high) or 0.0)
+
+    return bounds
 
 
 def _texts(low: str, high: str) -> tuple[bytes, bytes | None]:
@@ -145,8 +157,8 @@ def _unscaled(text: str) -> bytes:
 _BOUNDS: Final[dict[str, Callable[[str, str], tuple[bytes, bytes | None]]]] = {
     "int": _packed("<i", int),
     "long": _packed("<q", int),
-    "float": _packed("<f", float),
-    "double": _packed("<d", float),
+    "float": _floating("<f"),
+    "double": _floating("<d"),
     "decimal": _decimals,
     "date": _packed("<i", _days),
     "time": _packed("<q", _microseconds),

@@ -17,16 +17,18 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import MOST_COLUMNS, Conversion, Drift
+from frazil.model import MOST_COLUMNS, Conversion, Drift, SourcePartition
 from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
 from frazil.pipes.types import has
 from frazil.records.convert import VALUE
 from frazil.records.new_keys import NewKeys
 from frazil.records.rejects import Rejects, Unfit, rejects_of
+from frazil.records.text import without_mark
 from frazil.sql import literal, pointer
 from frazil.staging.drift import members, seen_in
 from frazil.staging.duplicates import rows_with_duplicates
 from frazil.staging.judge import Judge
+from frazil.staging.own_columns import misfit
 from frazil.staging.screen import Screen
 from frazil.staging.write import Written, copy
 
@@ -48,7 +50,7 @@ class Projected:
     """Values of keys without a column, by key."""
 
     drift: Drift = field(default_factory=dict)
-    """Keys that may become columns."""
+    """Keys that may become columns, of records that would land then."""
 
 
 class ChunkTooLarge(Exception):
@@ -74,6 +76,7 @@ class Projector:
         self._topic = topic
         self._evolves = evolves
         self._room = room
+        self._conversion = conversion
         self._deep = conversion.nested_type == "struct"
         self._screen = Screen(pipe, conversion, keeps_unknown=evolves)
         self._judge = Judge(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
@@ -94,14 +97,17 @@ class Projector:
             ChunkTooLarge: there is not enough memory for it; nothing was written.
         """
         result = Projected()
+        hopeless: dict[int, Unfit] = {}
         if self._evolves:
-            result.drift = self._drift(table)
+            result.drift, hopeless = self._look_for_keys(table, records)
             if result.drift:
                 return result
         rows = _Rows(table, records)
         try:
-            refused = self._screen.refused(rows.texts(), result.unknown)
-            self._send_to_judge(rows, refused, result, screened=False)
+            refused = {*self._screen.refused(rows.texts(), result.unknown)}
+            self._uncount(rows.select(sorted(hopeless.keys() - refused)), result)
+            self._settle(rows, {}, hopeless, result)
+            self._send_to_judge(rows, refused - hopeless.keys(), result, screened=False)
             if rows.count:
                 result.written = self._write(rows, path, result)
         except duckdb.OutOfMemoryException as error:
@@ -115,13 +121,31 @@ class Projector:
         self._judge.dropped.clear()
         return result
 
-    def _drift(self, table: pa.Table) -> NewKeys:
+    def _look_for_keys(self, table: pa.Table, records: pa.Table) -> tuple[NewKeys, dict[int, Unfit]]:
+        """The new keys of records that land if these get columns, and why rows with new keys would not even then.
+
+        Where no key is found, those are all the rows with new keys.
+        """
         found = NewKeys(self._room)
-        for batch in table.column(VALUE).chunks:
-            for text in batch.to_pylist():
-                if text is not None:
-                    found.note_all(seen_in(text, self._is_settled, deep=self._deep))
-        return found
+        hopeless: dict[int, Unfit] = {}
+        partitions = {
+            number: SourcePartition(self._topic, number)
+            for number in pc.unique(records.column("partition")).to_pylist()
+        }
+        texts = (text for batch in table.column(VALUE).chunks for text in batch.to_pylist())
+        places = zip(records.column("partition").to_pylist(), records.column("offset").to_pylist(), strict=True)
+        for row, (text, (partition, offset)) in enumerate(zip(texts, places, strict=True)):
+            if text is None:
+                continue
+            at = (partitions[partition], offset)
+            seen = seen_in(text, self._is_settled, deep=self._deep, at=at)
+            if not seen or not found.would_learn(seen):
+                continue
+            if unfit := misfit(text, seen, self._pipe, self._conversion):
+                hopeless[row] = unfit
+            else:
+                found.note_all(seen)
+        return found, hopeless
 
     def _is_settled(self, key: str) -> bool:
         """Whether a key will never become a column, having one or being no name for one."""
@@ -135,15 +159,27 @@ class Projector:
         """Judge some rows; `screened` when the screen had let them pass."""
         unfit: dict[int, Unfit] = {}
         rewritten: dict[int, str | None] = {}
-        for row, text in rows.select(sorted(suspicious)):
+        texts = rows.select(sorted(suspicious))
+        if screened:
+            # The judge counts the keys of records that land.
+            self._uncount(texts, result)
+        for row, text in texts:
             verdict = self._judge.judge(text)
-            if screened and text is not None:
-                # The screen has counted them; the judge counts those of records that land.
-                result.unknown.subtract(key for key in members(text) if self._pipe.column_for(key) is None)
             if isinstance(verdict, Unfit):
                 unfit[row] = verdict
             else:
                 rewritten[row] = verdict
+        self._settle(rows, rewritten, unfit, result)
+
+    def _uncount(self, texts: Iterable[tuple[int, str | None]], result: Projected) -> None:
+        """Take back what the screen has counted of rows it had let pass."""
+        for _, text in texts:
+            if text is not None:
+                result.unknown.subtract(key for key in members(text) if self._pipe.column_for(key) is None)
+
+    def _settle(
+        self, rows: _Rows, rewritten: dict[int, str | None], unfit: dict[int, Unfit], result: Projected
+    ) -> None:
         result.rejects += rejects_of(rows.records, self._topic, "project", unfit)
         rows.settle(rewritten, unfit)
 
@@ -236,7 +272,7 @@ class _Rows:
         """The values of all rows, in order."""
         for batch in self.records.column(VALUE).chunks:
             # Several times faster than to_pylist, which makes an Arrow scalar of each cell.
-            yield from batch.to_numpy(zero_copy_only=False)
+            yield from without_mark(batch).to_numpy(zero_copy_only=False)
 
     def select(self, rows: list[int]) -> list[tuple[int, str | None]]:
         """The texts of the given rows."""

@@ -45,9 +45,15 @@ class Storage:
         StorageNotSupported: the location is none that can be written to.
     """
 
-    def __init__(self, access: Mapping[str, str] | None = None) -> None:
-        """A storage that `access` opens: properties by the names of Iceberg's FileIO. A local one needs none."""
+    def __init__(self, access: Mapping[str, str] | None = None, *, synced: bool = True) -> None:
+        """Make one.
+
+        Args:
+            access: what opens it: properties by the names of Iceberg's FileIO. A local one needs none.
+            synced: whether files moved to local disks are there even after a power cut.
+        """
         self._access = access or {}
+        self._synced = synced
 
     def move(self, source: Path, location: str) -> None:
         """Move a finished local file to `location`; nobody sees it there before it is whole."""
@@ -56,7 +62,7 @@ class Storage:
             if target is None:
                 place(location, self._access).receive(source)
             else:
-                local.move(source, target)
+                local.move(source, target, synced=self._synced)
 
     def holds(self, location: str) -> bool:
         """Whether the file that somebody moved there is to be found from here; where it is no path, it always is."""

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -87,6 +88,7 @@ def stage(task: Task) -> Staged:
         return Staged(task.shape, (), failure=StageFailure(error.code, error.cause))
     except Exception as error:  # noqa: BLE001 (whatever it is, the driver must hear it as a value)
         worker.evict(task.reader)
+        worker.drop_connection()
         # As text: a renderer that shows local variables would show the client's secrets.
         _log.error(
             "staging failed", ranges=[str(each.partition) for each in task.ranges], traceback=traceback.format_exc()
@@ -125,7 +127,7 @@ class _Stage:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._storage = Storage(task.data_access)
+        self._storage = Storage(task.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._scratch = Path(tempfile.mkdtemp(dir=worker.scratch()))
         self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
@@ -153,7 +155,15 @@ class _Stage:
 
     def _run(self) -> Staged:
         client, wanted = self._task.reader, [each for each in self._task.ranges if each.length]
-        reader = RangeReader(worker.consumer(client, self._topic), wanted, for_a_record(client), self._task.most_bytes)
+        watched = partial(worker.watched_consumer, client, self._topic)
+        reader = RangeReader(
+            worker.consumer(client, self._topic),
+            wanted,
+            for_a_record(client),
+            self._task.most_bytes,
+            # Others give a record for each offset but those of markers and of what compaction removed.
+            watched if client.get("isolation.level") == "read_committed" else None,
+        )
         for table, records in self._chunks(reader):
             self._project(table, records)
             # The next chunk is read while these names would still hold this one.
@@ -165,7 +175,8 @@ class _Stage:
         summary = self._rejects.summary(self._named(self._task.rejects_path, 0))
         if summary and self._task.tolerance == "all" and not self._drift:
             with self._timed("move"):
-                Storage(self._task.rejects_access).move(self._rejects.path, summary.path)
+                storage = Storage(self._task.rejects_access, synced=self._task.synced)
+                storage.move(self._rejects.path, summary.path)
         return Staged(
             shape=self._task.shape,
             ranges=tuple(self._accounted(each) for each in reader.ranges),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from confluent_kafka import Consumer
 
 from frazil.sources.kafka.leaders import Leaders
 from frazil.sources.kafka.reader import consumer_config
+from frazil.sources.kafka.skipping import STATISTICS
 from frazil.sql import literal
 from frazil.staging.scratch import private_directory
 
@@ -96,6 +97,17 @@ def connection() -> duckdb.DuckDBPyConnection:
     return _connection
 
 
+def drop_connection() -> None:
+    """Close the connection: something failed in a way nobody expected, and the next task gets a new one.
+
+    After an internal or a fatal error, DuckDB answers every statement with that same error for ever.
+    """
+    global _connection
+    failed, _connection = _connection, None
+    if failed is not None:
+        failed.close()
+
+
 def locked_down(directory: Path) -> duckdb.DuckDBPyConnection:
     """A new in-memory connection that reads and writes within `directory` only and whose settings are locked.
 
@@ -130,6 +142,13 @@ def consumer(client: Mapping[str, Any], topic: str) -> Consumer:
         _leaders[key] = Leaders(_consumers[key])
     _leaders[key].find([topic])
     return _consumers[key]
+
+
+def watched_consumer(client: Mapping[str, Any], topic: str, hear: Callable[[str], None]) -> Consumer:
+    """A consumer for this configuration that knows the topic and tells `hear` its statistics; not kept."""
+    opened = Consumer({**consumer_config(client), **STATISTICS, "stats_cb": hear})
+    Leaders(opened).find([topic])
+    return opened
 
 
 def evict(client: Mapping[str, Any]) -> None:

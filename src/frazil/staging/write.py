@@ -13,6 +13,7 @@ from frazil.model import Column
 from frazil.pipes.types import VARIANT, field_ids, file_name
 from frazil.sql import ident, literal
 from frazil.staging.metrics import Statistics
+from frazil.staging.zeros import WITHOUT_DICTIONARIES, has_negative_zero
 
 _FORMAT: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, WRITE_BLOOM_FILTER false"
 """DuckDB gives Bloom filters to columns that have a dictionary, which answers the same question without error."""
@@ -37,6 +38,13 @@ def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[C
     if variants:
         # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless told not to.
         options.append("SHREDDING {" + ", ".join(f"{ident(name)}: 'VARIANT'" for name in variants) + "}")
+    written = _copied(connection, select, path, options)
+    if has_negative_zero(connection, columns, written.statistics, path):
+        return _copied(connection, select, path, [*options, WITHOUT_DICTIONARIES])
+    return written
+
+
+def _copied(connection: duckdb.DuckDBPyConnection, select: str, path: Path, options: Sequence[str]) -> Written:
     row = connection.execute(f"COPY ({select}) TO {literal(str(path))} ({', '.join(options)})").fetchone()
     if row is None:
         raise RuntimeError("COPY returned no statistics")

@@ -22,7 +22,8 @@ from pyspark import SparkContext
 
 from frazil.errors import ProgramMissing
 from frazil.tables import classes
-from frazil.tables.session import COMPILER, JVM_OPTIONS, PACKAGES, open_session
+from frazil.tables.session import COMPILER, EMBEDDED, JVM_OPTIONS, PACKAGES, open_session
+from frazil.tables.syncing import syncing
 
 _STATEMENTS: Final = (
     "CREATE NAMESPACE frazil.public",
@@ -70,6 +71,7 @@ def _session(options: str) -> int:
         for statement in _STATEMENTS:
             session.sql(statement).collect()
         session.sparkContext.parallelize(range(2), 2).mapPartitions(list).collect()
+        syncing(session, EMBEDDED)
         session.stop()
     java = SparkContext._gateway.proc  # noqa: SLF001 (pyspark has no public way to its JVM)
     java.stdin.close()  # the JVM ends with it

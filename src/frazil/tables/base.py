@@ -37,6 +37,10 @@ class Swap(Protocol):
     def made(self) -> TableState:
         """The next version; after the swap, as the catalog tells it."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing but `made`, as it was built, can replace the base: no catalog merges it into what it has."""
+
     def swap(self) -> SnapshotState:
         """Replace exactly the base by the next version, whose snapshot comes back, or do nothing.
 

@@ -16,6 +16,7 @@ from frazil.tables.access import LOCAL
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_class, java_message, java_type
 from frazil.tables.names import matching, meant
 from frazil.tables.schema import schema_to_json
+from frazil.tables.syncing import SyncBelow
 from frazil.tables.table import CREATED_BY, Table
 
 PROPERTIES_OF_CREATED: Final = {
@@ -44,9 +45,20 @@ _Answer = TypeVar("_Answer")
 class Catalog:
     """The catalog a connector writes to; see `frazil.tables.base.Targets`."""
 
-    def __init__(self, java: Any, gateway: Any, name: str, at_once: int = 1) -> None:
-        """Wrap Iceberg's Java `Catalog`, reached through py4j's `gateway`; `name` is Spark's name for it."""
+    def __init__(
+        self, java: Any, gateway: Any, name: str, at_once: int = 1, sync_below: SyncBelow | None = None
+    ) -> None:
+        """Wrap Iceberg's Java `Catalog`.
+
+        Args:
+            java: the catalog.
+            gateway: py4j's, which reaches it.
+            name: Spark's name for it.
+            at_once: how many of its tables may be opened and committed to at a time.
+            sync_below: has what is written to a local location synced; None where nothing is to be.
+        """
         self.at_once = at_once
+        self._sync_below = sync_below
         self._java = java
         self._gateway = gateway
         self.jvm = gateway.jvm
@@ -114,11 +126,20 @@ class Catalog:
             if create is None:
                 raise
             java = self.create(name, record_metadata.created_type(conversion), create)
-        table = Table(self.jvm, name, java, conversion, lambda: self.load(name))
+        table = self._wrapped(name, java, conversion)
         told = next((column for column in table.shape().columns if is_metadata(column)), None)
         if told and conversion.structured_headers and not record_metadata.keeps_structure(told):
             _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
         return table
+
+    def table(self, name: TableName) -> Table:
+        """The table of that name as it is, to be read; whether frazil can write it is not asked.
+
+        Raises:
+            TableMissing: there is none of that name.
+            CatalogUnavailable: the catalog did not answer.
+        """
+        return self._wrapped(name, self.load(name), Conversion())
 
     def load(self, table: TableName) -> Any:
         """Iceberg's Java table.
@@ -164,6 +185,13 @@ class Catalog:
                 return self.load(table)
             raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
         return made
+
+    def _wrapped(self, name: TableName, java: Any, conversion: Conversion) -> Table:
+        table = Table(self.jvm, name, java, conversion, lambda: self.load(name))
+        if self._sync_below:
+            # Its rejects are beside it.
+            self._sync_below(table.location.rpartition("/")[0])
+        return table
 
     def _namespace(self, levels: tuple[str, ...]) -> Any:
         # A list of levels, not a dotted string: a name may hold dots of its own.

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from frazil.errors import Fenced, SchemaRace, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
+from frazil.errors import ClockBehind, Fenced, SchemaRace, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, Shape, StructType
 from frazil.tables.state import TableState
 from frazil.tables.tokens import Tokens, read
 
 _WIDER: Final = {("int", "long"), ("float", "double")}
 """Promotions after which a file written for the left type is still read rightly as the right one."""
+
+_SKEW: Final = 60_000
+"""Milliseconds that Iceberg lets a version be older than the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Expectation:
     """What may be wrong with the table's history, as for `frazil.tables.tokens.read`."""
 
     staged_at: float | None = None
-    """When staging began, in seconds since the epoch; None for a commit that only opens."""
+    """When staging began, in seconds on the monotonic clock; None for a commit that only opens."""
 
     max_age: float = math.inf
     """Seconds after which what was staged is too old."""
@@ -74,13 +77,28 @@ def require_fresh(table: str, expected: Expectation, now: float) -> None:
     Args:
         table: where they were to go.
         expected: when they were staged.
-        now: in seconds since the epoch.
+        now: in seconds on the monotonic clock.
 
     Raises:
         StageTooOld: they are.
     """
     if expected.staged_at is not None and now - expected.staged_at > expected.max_age:
         raise StageTooOld(table, now - expected.staged_at, expected.max_age)
+
+
+def require_clock(state: TableState, table: str, now: float) -> None:
+    """Refuse a clock by which Iceberg would refuse a commit, with files already written for it.
+
+    Args:
+        state: the version that is to be replaced.
+        table: its name.
+        now: what the clock says, in seconds since the epoch.
+
+    Raises:
+        ClockBehind: it is too far behind the times in the table.
+    """
+    if now * 1000 < state.last_changed - _SKEW:
+        raise ClockBehind(table, now, state.last_changed / 1000)
 
 
 def require_same_columns(made: TableState, table: str, expected: Expectation, snapshot: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from frazil.errors import CatalogUnavailable
 from frazil.model import Column, StagedFile
 from frazil.tables.schema import columns_from_json
+from frazil.tables.state import LogEntry
 
 SCHEMA_PARSER: Final = "org.apache.iceberg.SchemaParser"
 
@@ -100,6 +101,21 @@ class JvmState:
     @property
     def next_sequence_number(self) -> int:
         return int(self._java.nextSequenceNumber())
+
+    @property
+    def last_changed(self) -> int:
+        log, updated = self._java.snapshotLog(), int(self._java.lastUpdatedMillis())
+        return max(updated, int(log[-1].timestampMillis())) if len(log) else updated
+
+    @property
+    def snapshot_log(self) -> Iterator[LogEntry]:
+        for entry in self._java.snapshotLog():
+            yield LogEntry(int(entry.timestampMillis()), int(entry.snapshotId()))
+
+    @property
+    def references(self) -> Mapping[str, int]:
+        found = dict(self._java.refs())
+        return {str(name): int(found[name].snapshotId()) for name in found}
 
     @property
     def current(self) -> JvmSnapshot | None:

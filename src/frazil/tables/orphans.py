@@ -7,6 +7,9 @@ prove it, because a commit has to find the tokens it was planned from (`frazil.t
 - An opening replaces the connector's last commit. Whatever was staged from that commit has come to nothing.
 - A commit of this process replaces the one it was planned from. So have earlier stages from there, which it gave up.
 
+A third thing is known of a stage that was committed: which of its files the commit named. Where Spark has run a task
+more than once, the attempts that lost have written others.
+
 Only a rollback to that very commit could let a stale writer commit after all, within `frazil.stage.max.age`; then a
 snapshot refers to its files, which is looked at as well. Where a rollback came first, nothing is certain.
 
@@ -18,14 +21,15 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
 from frazil.tables.base import Target
 from frazil.tables.rejects import directory
-from frazil.tables.stages import UUID, connector_in_names
+from frazil.tables.stages import UUID, Stage, connector_in_names, whole
 from frazil.tables.state import TableState
 from frazil.tables.tokens import Tokens, decode, key_of
 
@@ -56,18 +60,47 @@ def belong_to_the_table_alone(state: TableState) -> bool:
     return (state.property("gc.enabled") or "true").lower() == "true"
 
 
-def note(table: Target, connector: str, stages: Iterable[str]) -> None:
-    """Write down stages that were never committed.
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Stages of which files may lie about that no commit named."""
+
+    abandoned: frozenset[str] = frozenset()
+    """Stages that were never committed: all their files."""
+
+    committed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Stages that were committed, and the names of the files that their commits named: all their other files, which
+    attempts at a task have written that lost to another attempt."""
+
+    def __bool__(self) -> bool:
+        return bool(self.abandoned or self.committed)
+
+    def covers(self, stage: Stage, name: str) -> bool:
+        """Whether no commit named the file of that name, which the stage has written."""
+        if stage.id in self.abandoned:
+            return True
+        named = self.committed.get(stage.id)
+        return named is not None and whole(name) not in named
+
+    def joined(self, other: Note) -> Note:
+        """What two notes say."""
+        return Note(self.abandoned | other.abandoned, {**self.committed, **other.committed})
+
+
+def note(table: Target, connector: str, found: Note) -> None:
+    """Write a note down.
 
     Raises:
         CatalogUnavailable: the note was not written.
     """
     path = f"{directory(table)}/abandoned-{connector_in_names(connector)}-{uuid.uuid4()}.json"
-    table.write_file(path, orjson.dumps({"v": 1, "stages": sorted(stages)}))
+    document: dict[str, object] = {"v": 1, "stages": sorted(found.abandoned)}
+    if found.committed:
+        document["committed"] = {stage: sorted(names) for stage, names in found.committed.items()}
+    table.write_file(path, orjson.dumps(document))
 
 
-def noted(table: Target, path: str) -> frozenset[str]:
-    """The stages of a note.
+def noted(table: Target, path: str) -> Note:
+    """What a note says.
 
     Raises:
         CatalogUnavailable: it could not be read.
@@ -77,8 +110,12 @@ def noted(table: Target, path: str) -> frozenset[str]:
         document = orjson.loads(table.read_file(path))
         if document["v"] != 1:
             raise ValueError(f"its version is {document['v']}, this program knows 1")
-        return frozenset(map(str, document["stages"]))
-    except (KeyError, TypeError) as error:
+        committed = document.get("committed", {}).items()
+        return Note(
+            frozenset(map(str, document["stages"])),
+            {str(stage): frozenset(map(str, names)) for stage, names in committed},
+        )
+    except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"it is damaged ({type(error).__name__}: {error})") from error
 
 

@@ -40,9 +40,14 @@ def new_reject_path(table: Target, stage: Stage, task: int) -> str:
     return f"{directory(table)}/{stage.reject_file(task)}"
 
 
+def list_path(table: Target, stage: Stage) -> str:
+    """The path of the reject list of a commit."""
+    return f"{directory(table)}/{stage.reject_list}"
+
+
 def write_list(table: Target, stage: Stage, files: Sequence[str], previous: str | None) -> RejectList:
     """Write the list of a commit that is about to happen; it is an orphan if the commit does not."""
-    path = f"{directory(table)}/{stage.reject_list}"
+    path = list_path(table, stage)
     document = {"v": 1, "commit": stage.id, "table": str(table.name), "files": list(files), "previous": previous}
     table.write_file(path, orjson.dumps(document))
     return RejectList(path, stage.id, tuple(files), previous)

@@ -12,6 +12,7 @@ from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from frazil.config.secrets import HIDDEN
 from frazil.errors import (
     CatalogNotIceberg,
     CatalogUnavailable,
@@ -20,42 +21,23 @@ from frazil.errors import (
     SparkEnded,
     SparkVersionRefused,
 )
-from frazil.tables import classes, given
+from frazil.tables import classes, given, launching
+from frazil.tables.choosing import catalogs, chosen
+from frazil.tables.defaults import CATALOGS
+from frazil.tables.defaults import COMPILER as COMPILER
+from frazil.tables.defaults import DEFAULT_NAMESPACE as DEFAULT_NAMESPACE
+from frazil.tables.defaults import EMBEDDED as EMBEDDED
+from frazil.tables.defaults import PACKAGES as PACKAGES
+from frazil.tables.defaults import embedded_catalog as embedded_catalog
 from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.local_files import write_no_checksum_files
 from frazil.tables.reaching import is_misfit, is_outage
 
-EMBEDDED: Final = "frazil"
-"""The catalog used when the user configured none: Iceberg's JDBC catalog on a SQLite file."""
-
-DEFAULT_NAMESPACE: Final = "public"
-PACKAGES: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0,org.xerial:sqlite-jdbc:3.50.3.0"
 JVM_OPTIONS: Final = "spark.driver.extraJavaOptions"
-COMPILER: Final = "-XX:TieredStopAtLevel=1"
-"""This JVM schedules and commits; the work is in Python and DuckDB. The quick compiler starts seconds sooner and leaves
-the cores to the tasks."""
-
 _EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-_SPARK_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
-_PREFIX: Final = "spark.sql.catalog."
 _ONE_WRITER: Final = "jdbc:sqlite:"
 _AT_ONCE: Final = 16
 """A commit mostly waits for the catalog and the storage; each at a time takes a thread here and one in the JVM."""
-
-
-def embedded_catalog(home: Path) -> dict[str, str]:
-    """The Spark configuration of the embedded catalog below `home`."""
-    root = home.resolve()
-    catalog = _PREFIX + EMBEDDED
-    return {
-        catalog: _SPARK_CATALOG,
-        f"{catalog}.type": "jdbc",
-        # Readers and rival writers in other processes wait for the lock instead of failing at once.
-        f"{catalog}.uri": f"jdbc:sqlite:{root / 'catalog.db'}?journal_mode=WAL&busy_timeout=20000",
-        f"{catalog}.warehouse": f"file://{root / 'warehouse'}",
-        f"{catalog}.jdbc.schema-version": "V1",
-        # Another process may commit at any time: a cached table would answer with what was.
-        f"{catalog}.cache-enabled": "false",
-    }
 
 
 def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> SparkSession:
@@ -86,13 +68,16 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.master": "local[*]",
         "spark.app.name": "frazil",
-        **({} if _PREFIX + EMBEDDED in theirs else embedded_catalog(home)),
+        # What Spark itself hides on its pages and in event logs is less: a catalog's credential, for one, it shows.
+        "spark.redaction.regex": rf"(?i){HIDDEN}|://[^/@\s]+@",
+        **({} if CATALOGS + EMBEDDED in theirs else embedded_catalog(home)),
     }
     if theirs.get("spark.master", "local").startswith("local"):
         # Spark's own servers listen where this says; the default is every interface, which a cluster needs.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    launching.launch({**ours, **theirs})
     builder = SparkSession.builder
-    # What Spark was given elsewhere it knows; told again it would stand on the JVM's command line, secrets and all.
+    # What Spark was given elsewhere its JVM knows.
     for key, value in [*((key, value) for key, value in ours.items() if key not in theirs), *extra.items()]:
         builder = builder.config(key, value)
     if master:
@@ -100,19 +85,10 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
     session = builder.getOrCreate()
     context = session.sparkContext
     context.setLogLevel("ERROR")
-    _write_no_checksum_files(session)
+    write_no_checksum_files(session._jvm, context._jsc.hadoopConfiguration())  # noqa: SLF001 (no public way there)
     # Spark takes the jars of `spark.jars.packages` for Python packages as well, and has each task look into them.
     context._python_includes[:] = [name for name in context._python_includes if not name.endswith(".jar")]  # noqa: SLF001
     return session
-
-
-def _write_no_checksum_files(session: SparkSession) -> None:
-    """Have Hadoop write local files, such as the embedded catalog's metadata, without a checksum file beside each.
-
-    It starts a `chmod` process for every file it writes: six of them in a commit, and three without checksums.
-    """
-    local = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001
-    local.setWriteChecksum(False)
 
 
 def require_usable(session: SparkSession) -> None:
@@ -148,22 +124,8 @@ def answers(session: SparkSession) -> bool:
 def choose_catalog(
     session: SparkSession, asked: str | None, database: str | None, configured: Mapping[str, str]
 ) -> str:
-    """Which Spark catalog holds the tables.
-
-    `frazil.catalog` if set; else the catalog named like `snowflake.database.name` if there is one; else the only
-    Iceberg catalog among the settings the user gave; else the embedded one.
-    """
-    known = _catalogs(session)
-    if asked:
-        return _existing(known, asked) or asked
-    if database and (named := _existing(known, database)):
-        return named
-    theirs = {
-        key.removeprefix(_PREFIX)
-        for key in configured
-        if key.startswith(_PREFIX) and "." not in key.removeprefix(_PREFIX)
-    }
-    return theirs.pop() if len(theirs) == 1 else EMBEDDED
+    """Which Spark catalog holds the tables; see `frazil.tables.choosing.chosen`."""
+    return chosen(_catalogs(session), asked, database, configured)
 
 
 def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
@@ -205,7 +167,7 @@ def _unfit(session: SparkSession, found: str) -> IcebergRuntimeUnfit:
 
 def tables_at_once(session: SparkSession, catalog: str) -> int:
     """How many tables of a catalog may be committed to at a time: SQLite has one writer, all others have many."""
-    uri = session.conf.get(f"{_PREFIX}{catalog}.uri", "") or ""
+    uri = session.conf.get(f"{CATALOGS}{catalog}.uri", "") or ""
     return 1 if uri.startswith(_ONE_WRITER) else _AT_ONCE
 
 
@@ -219,9 +181,4 @@ def _uncached(catalog: Any) -> Any:
 
 
 def _catalogs(session: SparkSession) -> set[str]:
-    keys = (key.removeprefix(_PREFIX) for key in session.conf.getAll if key.startswith(_PREFIX))
-    return {key for key in keys if "." not in key}
-
-
-def _existing(known: set[str], name: str) -> str | None:
-    return name if name in known else next((each for each in sorted(known) if each.lower() == name.lower()), None)
+    return catalogs(session.conf.getAll)

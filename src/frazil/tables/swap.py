@@ -37,7 +37,7 @@ class JvmSwap:
         self._transaction = transaction
         self._jvm = jvm
         self._merges = merges
-        self._rest = rest
+        self.whole = not rest
         self.base = self.made = JvmState(transaction.startMetadata(), jvm, table)
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
@@ -66,7 +66,7 @@ class JvmSwap:
             if java_class(error) == "CommitFailedException":
                 raise RaceLost from error
             raise OutcomeUnknown(f"{java_message(error)}; its metadata is in {self._directory}") from error
-        if self._rest:
+        if not self.whole:
             # A REST catalog merges our change into what it has by then, and answers with what came of it.
             self.made = JvmState(self._transaction.underlyingOps().current(), self._jvm, self._table)
         return JvmSnapshot(made.currentSnapshot(), self._table)

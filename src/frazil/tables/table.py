@@ -14,13 +14,13 @@ from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNo
 from frazil.model import Column, Conversion, IcebergType, Shape, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
+from frazil.pipes.evolution import unambiguous
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables import presence
 from frazil.tables.access import access, is_rest
-from frazil.tables.evolution import unambiguous
-from frazil.tables.expiry import MOST_KEPT, kept, told_by_snapshots
+from frazil.tables.expiry import MOST_KEPT, kept, needed_by_others, oldest_kept, told_by_snapshots
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, JvmState, java_class, java_message, java_type
 from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
@@ -53,19 +53,22 @@ class Table:
         jvm: Any,
         name: TableName,
         java: Any,
-        conversion: Conversion | None = None,
-        load: Callable[[], Any] | None = None,
+        conversion: Conversion,
+        load: Callable[[], Any],
     ) -> None:
         """Wrap Iceberg's Java table `java`, which `load` loads again where what opens its storage does not last."""
         self.name = name
         self.java = java
-        self.conversion = conversion or Conversion()
+        self.conversion = conversion
         """How the connector makes rows of records, which not every table can hold."""
 
         self._jvm = jvm
         self._load = load
         self._loaded = time.monotonic()
-        self._last_expiry = time.monotonic()
+        self._opened = self._last_expiry = time.monotonic()
+        self._known_since = self.state().last_changed
+        """When the table was last changed before it was opened here, in ms since the epoch."""
+
         self._swaps = 0
 
     @property
@@ -107,7 +110,7 @@ class Table:
 
     def _renew(self) -> bool:
         """Load the table again, with new credentials, if they are some minutes old; whether that was so."""
-        if self._load is None or not self.confined or time.monotonic() - self._loaded < _RENEW_AFTER:
+        if not self.confined or time.monotonic() - self._loaded < _RENEW_AFTER:
             return False
         found = self._load()
         if str(found.uuid()) != self.uuid:
@@ -223,15 +226,8 @@ class Table:
             return
         self._last_expiry = time.monotonic()
         state = self.state()
-        if held_by := told_by_snapshots(state, str(self.name)):
-            _log.warning(
-                "old snapshots are kept: since the table was changed behind their backs, only snapshots tell where "
-                "connectors stand; start them, or reset them",
-                table=str(self.name),
-                connectors=held_by,
-            )
-            return
-        before = time.time_ns() // 1_000_000 - min_age_ms
+        now, elapsed = time.time_ns() // 1_000_000, time.monotonic() - self._opened
+        before = oldest_kept(now, self._known_since, int(elapsed * 1000), min_age_ms)
         newest = kept(state, needed)
         if newest == MOST_KEPT:
             _log.warning(
@@ -240,9 +236,28 @@ class Table:
                 kept=newest,
             )
         try:
-            self.java.expireSnapshots().expireOlderThan(before).retainLast(newest).commit()
+            self._expire(state, before, newest)
         except JAVA_ERRORS as error:
             _log.warning("old snapshots were not expired this time", table=str(self.name), cause=java_message(error))
+
+    def _expire(self, state: JvmState, before: int, newest: int) -> None:
+        expiry = self.java.expireSnapshots().expireOlderThan(before).retainLast(newest)
+        doomed = {int(each.snapshotId()) for each in expiry.apply()}
+        spared = needed_by_others(state, doomed)
+        if held_by := told_by_snapshots(state, str(self.name), doomed - spared):
+            _log.warning(
+                "old snapshots are kept: since the table was changed behind their backs, only snapshots tell where "
+                "connectors stand; start them, or reset them",
+                table=str(self.name),
+                connectors=held_by,
+            )
+            return
+        if spared:
+            expiry = self.java.expireSnapshots().expireOlderThan(0)
+            for each in doomed - spared:
+                expiry = expiry.expireSnapshotId(each)
+        if doomed - spared:
+            expiry.commit()
 
     def write_file(self, path: str, content: bytes) -> None:
         """Write a small file with the table's own access rights."""

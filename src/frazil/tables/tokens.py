@@ -10,9 +10,9 @@ the connector commits and, mirrored in the same swap, in a table property of the
                            "times": [1760000000000, null]}},
      "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
 
-Lists are indexed by partition. A token is the last offset covered (null: the channel was never opened), an epoch the
-leader epoch of the last record read (KIP-320), counts are rows inserted, records parsed and records rejected, lost are
-offsets that retention deleted before they were read, times the ms since the epoch of the commit that last moved the
+Lists are indexed by partition. A token is the last offset covered (null: the channel was never opened), an epoch a
+leader epoch whose leader had everything up to there (KIP-320), counts are rows inserted, records parsed and records
+rejected, lost are offsets whose records the broker lost, times the ms since the epoch of the commit that last moved the
 channel.
 """
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -30,7 +30,7 @@ import orjson
 from frazil.errors import CherryPicked, TableBegunAnew, Terminal, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
 from frazil.tables.stages import connector_in_names, stage_of_data
-from frazil.tables.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors
+from frazil.tables.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors, was_set
 
 VERSION: Final = 1
 PREFIX: Final = "frazil.tokens."
@@ -41,6 +41,10 @@ RESET: Final = "frazil.reset"
 
 ADOPTED: Final = "frazil.adopt"
 """The summary key of the audit entry where a table took over the tokens of another one."""
+
+
+PRUNED: Final = "frazil.prune"
+"""The summary key of the audit entry where tokens of topics that are gone were dropped."""
 
 
 class Identified(Protocol):
@@ -63,6 +67,8 @@ class Channel:
     """The last offset covered; None if the channel was never opened."""
 
     leader_epoch: int | None = None
+    """A leader epoch whose leader had everything up to the token in its log; None where it is not known."""
+
     inserted: int = 0
     parsed: int = 0
     errors: int = 0
@@ -70,7 +76,7 @@ class Channel:
     """When it was last moved, in ms since the epoch."""
 
     lost: int = 0
-    """Offsets that retention deleted before they were read, and that were skipped."""
+    """Offsets that retention deleted before they were read, or a truncation took away after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,14 @@ class Tokens:
         if topic is None or partition.partition >= len(topic.channels):
             return Channel()
         return topic.channels[partition.partition]
+
+    def partitions(self) -> list[SourcePartition]:
+        """All channels they speak of, those without a token included."""
+        return [
+            SourcePartition(name, number)
+            for name, topic in self.topics.items()
+            for number in range(len(topic.channels))
+        ]
 
     def with_channel(self, partition: SourcePartition, channel: Channel, cluster: str, identity: str) -> Tokens:
         """These tokens with one channel replaced."""
@@ -209,7 +223,7 @@ def read(state: TableState, table: str, connector: str, despite: tuple[type[Term
 
     Raises:
         TableBegunAnew: the table was replaced in place after they were written.
-        TokensUncertain: the table was rolled back past them.
+        TokensUncertain: the table was rolled back past them, or set to where nobody can tell whether they hold.
         CherryPicked: one of our snapshots was cherry-picked on top of them.
         TokensUnreadable: they are damaged or from a later version.
     """
@@ -248,25 +262,35 @@ def last_epoch(state: TableState, connector: str, known: Tokens | None) -> int:
     return max(each.epoch if each else 0 for each in (known, newest))
 
 
-def _by_history(state: TableState, table: str, connector: str) -> Tokens | None:
-    oldest = None
-    for snapshot in ancestors(state):
+def read_after_expiry(state: TableState, table: str, connector: str, expired: Collection[int]) -> Tokens | None:
+    """What `read` would find once these snapshots have expired; raises what it would raise."""
+    return _by_history(state, table, connector, expired)
+
+
+def _by_history(state: TableState, table: str, connector: str, expired: Collection[int] = ()) -> Tokens | None:
+    history: list[SnapshotState] = []
+    for snapshot in ancestors(state, expired):
         tokens = carried(snapshot, table, connector)
         if tokens is not None:
             return tokens
         source = snapshot.summary(SOURCE_SNAPSHOT)
         if source is not None and _is_picked_from_us(state, snapshot, int(source), connector):
             raise CherryPicked(table, connector, snapshot.id, int(source))
-        oldest = snapshot
+        history.append(snapshot)
     tokens = mirrored(state, table, connector)
     if tokens is None:
         return None
+    oldest = history[-1] if history else None
     # The mirror speaks for this history only if the commit that wrote it could have been an ancestor that expired.
     if oldest is not None and oldest.sequence_number <= tokens.snapshot_seq:
         raise TokensUncertain(table, connector)
     # Iceberg replaces a table in place by a main branch without a past; uuid and properties stay.
     if oldest is None or oldest.parent is None:
         raise TableBegunAnew(table, connector)
+    # All of the history is younger than that commit. So if main was set to a part of it, then after the commit, which
+    # need not be part of what expired.
+    if was_set(state, history, expired):
+        raise TokensUncertain.moved(table, connector)
     return tokens
 
 

@@ -14,8 +14,9 @@ from confluent_kafka.admin import OffsetSpec
 
 from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import Range, SourcePartition
-from frazil.sources.base import GroupOffset, TopicFacts
+from frazil.sources.base import GroupOffset, Position, TopicFacts
 from frazil.sources.kafka.asking import Asking
+from frazil.sources.kafka.divergence import Prober, divergences
 from frazil.sources.kafka.faults import QUIET, translate
 from frazil.sources.kafka.leaders import Leaders
 from frazil.sources.kafka.sample import average_sizes
@@ -67,7 +68,7 @@ class KafkaSource:
     def facts(self, topics: Collection[str]) -> Mapping[str, TopicFacts]:
         if not topics:
             return {}
-        cluster = self._cluster()
+        cluster = self.cluster()
         admin, wanted = self._asking.admin, TopicCollection(list(topics))
         futures = self._asking.ask(
             "describe topics", lambda: admin.describe_topics(wanted, request_timeout=self._asking.patience)
@@ -77,8 +78,23 @@ class KafkaSource:
             found[topic] = TopicFacts(topic, cluster, self._identity(topic, description), len(description.partitions))
         return found
 
+    def cluster(self) -> str:
+        asked = self._asking.admin.describe_cluster(request_timeout=self._asking.patience)
+        return self._asking.answer("describe the cluster", asked).cluster_id or ""
+
     def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         return self._asking.positions(partitions, OffsetSpec.latest())
+
+    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        return self._asking.places(partitions, OffsetSpec.latest())
+
+    def divergences(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int | None]:
+        if not positions:
+            return {}
+        earliest, ends = self.earliest(positions), self.ends(positions)
+        there = {each: positions[each] for each in earliest.keys() & ends.keys()}
+        with Prober(self.reader_config(), self._asking.patience) as prober:
+            return divergences(prober.holds, there, earliest, ends)
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         return self._asking.positions(partitions, OffsetSpec.earliest())
@@ -181,10 +197,6 @@ class KafkaSource:
         pattern = self._pattern
         # Kafka's own topics (__consumer_offsets …) match no regex of a Java consumer either.
         return sorted(name for name in metadata.topics if pattern and pattern.fullmatch(name) and name[:2] != "__")
-
-    def _cluster(self) -> str:
-        asked = self._asking.admin.describe_cluster(request_timeout=self._asking.patience)
-        return self._asking.answer("describe the cluster", asked).cluster_id or ""
 
     def _identity(self, topic: str, description: Any) -> str:
         identity = str(description.topic_id)

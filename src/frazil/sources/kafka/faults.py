@@ -46,6 +46,12 @@ _PASSING: Final = {
     KafkaError.THROTTLING_QUOTA_EXCEEDED,
 }
 
+_VANISHED: Final = {
+    KafkaError.OFFSET_OUT_OF_RANGE,
+    KafkaError._AUTO_OFFSET_RESET,  # noqa: SLF001
+    KafkaError._LOG_TRUNCATION,  # noqa: SLF001
+}
+
 
 def passes(error: KafkaError) -> bool:
     """Whether the error goes away by itself once the brokers are well."""
@@ -53,8 +59,8 @@ def passes(error: KafkaError) -> bool:
 
 
 def is_vanished_offset(error: KafkaError) -> bool:
-    """Whether the broker no longer has the offset that was asked for."""
-    return bool(error.code() in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET))  # noqa: SLF001
+    """Whether the broker no longer has the offset that was asked for, or has it in another log than it was of."""
+    return error.code() in _VANISHED
 
 
 def is_missing_topic(error: KafkaError) -> bool:

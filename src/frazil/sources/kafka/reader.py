@@ -1,24 +1,28 @@
 """The task's side of Kafka: read ranges of one topic into Arrow, without silent gaps (design section 4).
 
-A range is complete only when a record, the end-of-partition event or the consumer's position is at or past its planned
-end. Offsets only ever increase; those without a record are gaps, which compaction and transactions make normal.
+A range is complete only when a record, the end-of-partition event, the consumer's position or its statistics are at or
+past its planned end. Offsets only ever increase; those without a record are gaps, which compaction and transactions
+make normal.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
 from frazil.model import Range, StagedRange, StageFailure
+from frazil.sources.base import Position
+from frazil.sources.kafka.assigning import assign
 from frazil.sources.kafka.faults import QUIET, is_missing_topic, is_vanished_offset, passes
 from frazil.sources.kafka.headers import headers_of
 from frazil.sources.kafka.patience import for_a_record
+from frazil.sources.kafka.skipping import Skipping
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -47,6 +51,10 @@ SCHEMA = pa.schema(
 """One record a row; timestamps are ms since the epoch, null when the record has none."""
 
 
+Watched: TypeAlias = Callable[[Callable[[str], None]], Consumer]
+"""Makes a consumer that tells its statistics to a listener."""
+
+
 class ReadFailed(Exception):
     """A range cannot be read to its end; carries the failure as the value the driver gets."""
 
@@ -72,13 +80,18 @@ class RangeReader:
         ranges: Sequence[Range],
         patience: float = for_a_record({}),
         most_bytes: int = 512 * 1024 * 1024,
+        watched: Watched | None = None,
     ) -> None:
         """Read `ranges`, or of them what has about `most_bytes`.
 
-        For `patience` seconds the broker may give none of their records.
+        For `patience` seconds the broker may give none of their records. `watched` makes a consumer that reads on when
+        `consumer` has been silent for a tenth of that: it may be passing over aborted transactions, which shows in the
+        statistics only. As far as it has come by then counts as read.
         """
         self._consumer = consumer
         self._patience = patience
+        self._watched = watched
+        self._skipping: Skipping | None = None
         self._left_bytes = most_bytes
         self._topic = ranges[0].partition.topic
         self._progress = {
@@ -87,6 +100,12 @@ class RangeReader:
         }
         self._open = dict(self._progress)
         """Those that are not read to their ends."""
+
+        self._last_record = self._last_progress = time.monotonic()
+        """When a record came, and when anything showed that the consumer had come further."""
+
+        self._skipped_any = False
+        """Whether something is covered that only the statistics told of."""
 
         self._samples = max(1, _SAMPLES // len(ranges))
 
@@ -101,26 +120,23 @@ class RangeReader:
         Raises:
             ReadFailed: an offset vanished, the broker refused, or nothing came for too long.
         """
-        assigned = [TopicPartition(self._topic, number, each.range.start) for number, each in self._progress.items()]
-        self._consumer.assign(assigned)
-        # A partition paused at the end of an earlier range stays paused through an assignment.
-        self._consumer.resume(assigned)
+        given = self._consumer
         try:
+            assign(given, {each.range.partition: _start(each.range) for each in self._progress.values()})
             yield from self._until_done()
         finally:
-            self._consumer.unassign()
+            given.unassign()
+            if self._consumer is not given:
+                self._consumer.close()
 
     def _until_done(self) -> Iterator[pa.RecordBatch]:
-        wanted, last_progress = _FIRST_BATCH, time.monotonic()
+        wanted = _FIRST_BATCH
+        self._last_progress = self._last_record = time.monotonic()
         while self._open and self._left_bytes > 0:
             # Asked for more than there is, the call would wait for it.
             messages = self._consumer.consume(min(wanted, self._left()), _POLL)
-            if messages:
-                last_progress = time.monotonic()
-            elif self._positions_reached():
-                continue
-            elif time.monotonic() - last_progress > self._patience:
-                raise self._silence()
+            if self._is_enough(messages):
+                return
             for records in _pieces(self._accept(messages)):
                 batch = _to_arrow(records)
                 self._count(batch)
@@ -128,6 +144,40 @@ class RangeReader:
                 wanted = min(_BATCH_RECORDS, max(1, _BATCH_BYTES // average))
                 self._left_bytes -= batch.nbytes
                 yield batch
+
+    def _is_enough(self, messages: Sequence[Message]) -> bool:
+        """Whether what was read is to be committed before more is waited for; `messages` are what came just now."""
+        now = time.monotonic()
+        if messages:
+            self._last_progress = self._last_record = now
+        elif self._positions_reached() or self._has_skipped():
+            self._last_progress = now
+        elif self._watched and not self._skipping and now - self._last_record > self._patience / 10:
+            self._watch(self._watched)
+        if now - self._last_progress > self._patience and not self._skipped_any:
+            raise self._silence()
+        return self._skipped_any and now - self._last_record > self._patience
+
+    def _watch(self, watched: Watched) -> None:
+        """Read on with a consumer that tells how far it has come."""
+        self._consumer.unassign()
+        self._skipping = Skipping(self._topic)
+        self._consumer = watched(self._skipping.hear)
+        assign(self._consumer, {each.range.partition: _rest(each) for each in self._open.values()})
+
+    def _has_skipped(self) -> bool:
+        """Cover what the consumer has passed over; to be asked when it has just given nothing."""
+        moved = False
+        for number, each in [*self._open.items()] if self._skipping else []:
+            position = self._skipping.position(number) if self._skipping else -1
+            if position >= each.range.end:
+                self._finish([number])
+            elif position > each.staged.covered:
+                each.staged = _over_a_gap(each.staged, position, each.range.end_epoch)
+            else:
+                continue
+            moved = self._skipped_any = True
+        return moved
 
     def _left(self) -> int:
         """How many offsets of the ranges are not read yet."""
@@ -154,8 +204,8 @@ class RangeReader:
             if offset >= end:
                 finished.add(number)
         for number, message in last.items():
-            each = self._progress[number]
-            each.staged = replace(each.staged, covered=message.offset() + 1, leader_epoch=message.leader_epoch())
+            each, epoch = self._progress[number], message.leader_epoch()
+            each.staged = replace(each.staged, covered=message.offset() + 1, leader_epoch=epoch, record_epoch=epoch)
         self._finish(finished)
         return accepted
 
@@ -202,7 +252,8 @@ class RangeReader:
         """Note that the ranges of these partitions are read to their ends."""
         for number in numbers:
             each = self._open.pop(number)
-            each.staged = replace(each.staged, covered=each.range.end)
+            if each.staged.covered < each.range.end:
+                each.staged = _over_a_gap(each.staged, each.range.end, each.range.end_epoch)
         if self._open and numbers:
             # What lies past the end is the next cycle's: it must not fill the queue of the ranges still open.
             self._consumer.pause([TopicPartition(self._topic, number) for number in numbers])
@@ -233,6 +284,21 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
         "auto.offset.reset": "error",
     }
     return {**tuned, **client, **fixed}
+
+
+def _start(wanted: Range) -> Position:
+    return Position(wanted.start, wanted.start_epoch)
+
+
+def _rest(progress: _Progress) -> Position:
+    known = progress.staged.record_epoch
+    return Position(progress.staged.covered, progress.range.start_epoch if known is None else known)
+
+
+def _over_a_gap(staged: StagedRange, end: int, planned: int | None) -> StagedRange:
+    """A range covered up to `end`, where nothing came of the last offsets that could tell their leader epoch."""
+    known = [epoch for epoch in (planned, staged.record_epoch) if epoch is not None]
+    return replace(staged, covered=end, leader_epoch=None if planned is None else max(known))
 
 
 def _pieces(records: Sequence[Message]) -> Iterator[Sequence[Message]]:

@@ -14,14 +14,15 @@ in `MemoryCatalog.outcomes` and the `on_request` of both.
 from __future__ import annotations
 
 from frazil.testing.memory.catalog import MemoryCatalog, MemoryTarget, Outcome
-from frazil.testing.memory.connector import ingestion
+from frazil.testing.memory.connector import MemoryEnds, connector, ingestion
 from frazil.testing.memory.source import MemoryCluster, MemoryLog, MemoryRecord, MemorySource, MemoryTopic
 from frazil.testing.memory.staging import MemoryStaging
-from frazil.testing.memory.table import MemoryFile, MemoryRow, MemoryTable, TableSnapshot
+from frazil.testing.memory.table import MemoryFile, MemoryRow, MemoryTable, TableSnapshot, Unsorted
 
 __all__ = [
     "MemoryCatalog",
     "MemoryCluster",
+    "MemoryEnds",
     "MemoryFile",
     "MemoryLog",
     "MemoryRecord",
@@ -33,5 +34,7 @@ __all__ = [
     "MemoryTopic",
     "Outcome",
     "TableSnapshot",
+    "Unsorted",
+    "connector",
     "ingestion",
 ]

@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import time
 from typing import Literal
 
-from frazil.errors import TableMissing, TableReplaced
+from frazil.errors import CatalogUnavailable, TableMissing, TableReplaced
 from frazil.model import Column, Conversion, IcebergType, Shape, StagedFile, TableName
 from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import created_type
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
-from frazil.tables.expiry import kept, told_by_snapshots
+from frazil.tables.expiry import kept, needed_by_others, oldest_kept, told_by_snapshots
 from frazil.tables.state import MemoryState, ancestors
 from frazil.tables.table import CREATED_BY
-from frazil.testing.memory.table import Files, MemoryTable, TableSnapshot, with_snapshot
+from frazil.testing.memory.table import Files, MemoryTable, TableSnapshot, Unsorted, require_sorted, with_snapshot
 
 Outcome = Literal["told", "lost", "never", "late"]
 """What becomes of a swap: its answer comes; it happens but its answer is lost; it never happens, and nobody says so;
@@ -41,11 +42,20 @@ class _Flying:
 class MemoryCatalog:
     """A catalog that many connectors share; see `frazil.tables.base.Targets`."""
 
-    def __init__(self, clock: Callable[[], float] = time, at_once: int = 1) -> None:
-        """Make an empty one that takes changes to `at_once` tables at a time; `clock` gives seconds since the epoch."""
+    def __init__(
+        self, clock: Callable[[], float] = time, at_once: int = 1, monotonic: Callable[[], float] | None = None
+    ) -> None:
+        """Make an empty one.
+
+        Args:
+            clock: gives seconds since the epoch.
+            at_once: how many tables it takes changes to at a time.
+            monotonic: gives seconds that only increase; None where `clock` does.
+        """
         self.at_once = at_once
         self.lower_case = False
         self.clock = clock
+        self.monotonic = monotonic or clock
         self.files = Files()
         self.tables: dict[TableName, MemoryTable] = {}
         self.outcomes: deque[Outcome] = deque()
@@ -56,6 +66,14 @@ class MemoryCatalog:
 
         self.on_request: Callable[[str], object] = lambda _: None
         """Called with the name of a request before it is answered; what it raises is the answer."""
+
+        self.on_table_request: Callable[[str, TableName], object] = lambda _, __: None
+        """The same for requests about one table, with its name."""
+
+    def ask(self, request: str, name: TableName) -> None:
+        """A request about one table is made."""
+        self.on_request(request)
+        self.on_table_request(request, name)
 
     def namespace(self, name: str) -> tuple[str, ...]:
         """The namespace of that name, as written."""
@@ -68,7 +86,7 @@ class MemoryCatalog:
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> MemoryTarget:
         """The table of that name, created with the properties `create` if it is missing."""
-        self.on_request("open")
+        self.ask("open", name)
         if name not in self.tables:
             if create is None:
                 raise TableMissing(str(name))
@@ -106,7 +124,8 @@ class MemoryTarget:
         self._catalog = catalog
         self._table = catalog.tables[name]
         self._state = self._table.state
-        self._last_expiry = catalog.clock()
+        self._opened = self._last_expiry = catalog.monotonic()
+        self._known_since = self._state.last_changed
 
     @property
     def uuid(self) -> str:
@@ -125,7 +144,7 @@ class MemoryTarget:
 
     def refresh(self) -> None:
         """Read the newest version."""
-        self._catalog.on_request("refresh")
+        self._catalog.ask("refresh", self.name)
         found = self._catalog.tables.get(self.name)
         if found is None:
             raise TableMissing(str(self.name))
@@ -175,25 +194,28 @@ class MemoryTarget:
 
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created."""
-        now = self._catalog.clock()
+        now = self._catalog.monotonic()
         ours = self._state.property(CREATED_BY) == "true"
         if not ours or now - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
             return
         self._last_expiry = now
         self.refresh()
-        if told_by_snapshots(self._state, str(self.name)):
-            return
         stay = {each.id for each in itertools.islice(ancestors(self._state), kept(self._state, needed))}
-        self._table.expire(set(self._table.older_than(int(now * 1000) - min_age_ms)) - stay)
+        wall, elapsed = int(self._catalog.clock() * 1000), int((now - self._opened) * 1000)
+        doomed = set(self._table.older_than(oldest_kept(wall, self._known_since, elapsed, min_age_ms))) - stay
+        doomed -= needed_by_others(self._state, doomed)
+        if doomed and not told_by_snapshots(self._state, str(self.name), doomed):
+            with suppress(Unsorted):
+                self._table.expire(doomed)
 
     def write_file(self, path: str, content: bytes) -> None:
         """Write a small file."""
-        self._catalog.on_request("write_file")
+        self._catalog.ask("write_file", self.name)
         self._catalog.files.small[path] = content
 
     def read_file(self, path: str) -> bytes:
         """Read a small file."""
-        self._catalog.on_request("read_file")
+        self._catalog.ask("read_file", self.name)
         return self._catalog.files.small[path]
 
     def referred_to(self, names: Collection[str], deadline: float) -> set[str]:  # noqa: ARG002 (it takes no time)
@@ -212,13 +234,18 @@ class MemorySwap:
         self._table = table
         self._next = base
         self.made = base
+        self.whole = True
 
     def build(self, files: Sequence[StagedFile], key: str, text: str, notes: Mapping[str, str]) -> None:
         """Make the next version."""
-        self._catalog.on_request("build")
+        self._catalog.ask("build", self._name)
         held = () if self.base.current_id is None else self._table.history[self.base.current_id].files
         paths = (*held, *(file.path for file in files))
         made = with_snapshot(self.base, paths, {"operation": "append", **notes, key: text}, self._catalog.clock())
+        try:
+            require_sorted(self.base, made)
+        except Unsorted as error:
+            raise CatalogUnavailable(f"write the manifests of {self._name}", str(error)) from error
         self._next = self.made = replace(made, properties={**self.base.properties, key: text})
 
     def swap(self) -> TableSnapshot:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import Range, SourcePartition
-from frazil.sources.base import GroupOffset, TopicFacts
+from frazil.sources.base import GroupOffset, Position, TopicFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,9 @@ class MemoryRecord:
     timestamp: int = 0
     """Milliseconds since the epoch."""
 
+    leader_epoch: int = 0
+    """The epoch of the leader that wrote it; with its offset it tells it from all others of the partition."""
+
 
 @dataclass(slots=True)
 class MemoryLog:
@@ -38,12 +41,32 @@ class MemoryLog:
     latest: int = 0
     """The offset its next record will have."""
 
+    epochs: dict[int, int] = field(default_factory=lambda: {0: 0})
+    """Where the records of each leader epoch begin."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch of its leader."""
+        return max(self.epochs)
+
+    def elect(self) -> None:
+        """Have another leader, which loses nothing."""
+        self.epochs[self.leader_epoch + 1] = self.latest
+
+    def holds(self, offset: int, leader_epoch: int) -> bool:
+        """Whether it still has everything before `offset` that the leader of an epoch had, as far as it can tell."""
+        if leader_epoch > self.leader_epoch:
+            return False
+        # Of what retention deleted, the epochs are forgotten, too.
+        later = [max(start, self.earliest) for epoch, start in self.epochs.items() if epoch > leader_epoch]
+        return offset <= min(later, default=self.latest)
+
     def append(self, *records: MemoryRecord | None) -> int:
         """Add records; None is an offset without one, as a transaction's marker has. The first offset comes back."""
         first = self.latest
         for record in records:
             if record is not None:
-                self.records[self.latest] = record
+                self.records[self.latest] = replace(record, leader_epoch=self.leader_epoch)
             self.latest += 1
         return first
 
@@ -58,8 +81,11 @@ class MemoryLog:
 
     def truncate(self, end: int) -> None:
         """Forget everything from `end` on, as a leader does that was elected uncleanly."""
+        newest = self.leader_epoch
         self.latest = max(self.earliest, min(end, self.latest))
         self.records = {offset: record for offset, record in self.records.items() if offset < self.latest}
+        kept = {epoch: start for epoch, start in self.epochs.items() if start < self.latest}
+        self.epochs = {**kept, newest + 1: self.latest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +106,9 @@ class MemoryCluster:
         self.groups: dict[str, dict[SourcePartition, GroupOffset]] = {}
         """The offsets each consumer group has published."""
 
+        self.knows_epochs = True
+        """Whether it tells leader epochs; old clusters do not."""
+
         self.on_request: Callable[[str], object] = lambda _: None
         """Called with the name of a request before it is answered; what it raises is the answer."""
 
@@ -89,13 +118,20 @@ class MemoryCluster:
         return self.topics[name]
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
+        """Delete a topic, and what groups have published for it, as Kafka does."""
         del self.topics[name]
+        for offsets in self.groups.values():
+            for partition in [each for each in offsets if each.topic == name]:
+                del offsets[partition]
 
     def add_partitions(self, name: str, total: int) -> None:
         """Raise the number of a topic's partitions to `total`."""
         logs = self.topics[name].logs
         logs += [MemoryLog() for _ in range(total - len(logs))]
+
+    def told(self, leader_epoch: int | None) -> int | None:
+        """A leader epoch as clients hear of it."""
+        return leader_epoch if self.knows_epochs else None
 
     def log(self, partition: SourcePartition) -> MemoryLog:
         """One partition.
@@ -138,10 +174,32 @@ class MemorySource:
         self._cluster.on_request("facts")
         return self._facts(topics)
 
+    def cluster(self) -> str:
+        """The id of the cluster."""
+        self._cluster.on_request("cluster")
+        return self._cluster.id
+
     def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         """The end of each partition."""
         self._cluster.on_request("latest")
         return {each: self._cluster.log(each).latest for each in partitions}
+
+    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """The end of each partition, with the epoch of its leader."""
+        self._cluster.on_request("latest")
+        logs = {each: self._cluster.log(each) for each in partitions}
+        return {each: Position(log.latest, self._cluster.told(log.leader_epoch)) for each, log in logs.items()}
+
+    def divergences(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int | None]:
+        """Where logs no longer hold what was before a position: the first offset that is another one's now."""
+        self._cluster.on_request("divergences")
+        found: dict[SourcePartition, int | None] = {}
+        for each, position in positions.items():
+            log, epoch = self._cluster.log(each), position.leader_epoch
+            held = [] if epoch is None else [at for at in range(position.offset + 1) if log.holds(at, epoch)]
+            if position.offset not in held:
+                found[each] = next((at for at in held[-1:] if at >= log.earliest), None)
+        return found
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
         """The first offset each partition still holds."""

@@ -6,11 +6,15 @@ import itertools
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 from frazil.model import Column, IcebergType, SourcePartition
 from frazil.tables.base import RaceLost
-from frazil.tables.state import SOURCE_SNAPSHOT, MemorySnapshot, MemoryState
+from frazil.tables.state import SOURCE_SNAPSHOT, WAP, LogEntry, MemorySnapshot, MemoryState, log_without
+
+_SKEW: Final = 60_000
+"""Milliseconds that Iceberg lets a version be older than the one before it."""
 
 _ids = itertools.count(1)
 """Snapshots of all tables are told apart by their ids, as Iceberg's random ones are."""
@@ -28,6 +32,9 @@ class MemoryRow:
     values: Mapping[int, Any] = field(default_factory=dict)
     """By field id."""
 
+    leader_epoch: int = 0
+    """Of the record it was made of."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
@@ -43,10 +50,21 @@ class Files:
     """The storage that tables share: data files, reject files and lists, by path."""
 
     data: dict[str, MemoryFile] = field(default_factory=dict)
-    rejects: dict[str, tuple[tuple[SourcePartition, int], ...]] = field(default_factory=dict)
+    rejects: dict[str, tuple[tuple[SourcePartition, int, int], ...]] = field(default_factory=dict)
     """Reject files: which records are in them."""
 
     small: dict[str, bytes] = field(default_factory=dict)
+    full: set[str] = field(default_factory=set)
+    """Directories in which no task can write a data file."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file, if it is there."""
+        for files in (self.data, self.rejects, self.small):
+            files.pop(path, None)
+
+
+class Unsorted(Exception):
+    """Iceberg takes no version that is more than a minute older than the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +83,31 @@ class MemoryTable:
     ) -> None:
         self.files = files
         self.clock = clock
-        self.state = MemoryState(str(uuid.uuid4()), None, {}, dict(properties), tuple(columns))
+        self.state = MemoryState(
+            str(uuid.uuid4()), None, {}, dict(properties), tuple(columns), last_updated=int(clock() * 1000)
+        )
         self.history: dict[int, TableSnapshot] = {}
         """Every snapshot it ever had, those that expired too: for who wants to judge what happened."""
 
         self.schemas: dict[int, tuple[Column, ...]] = {0: self.state.schema}
         """Every schema it ever had."""
 
+        self.heads: list[tuple[int, bool]] = []
+        """Every snapshot that ever was the current one, in order, and whether it had been there before: likewise."""
+
     def replace(self, base: MemoryState, state: MemoryState) -> None:
         """Compare and swap.
 
         Raises:
             RaceLost: `base` is no longer the newest version.
+            Unsorted: it is too much younger than `state`.
         """
         if self.state is not base:
             raise RaceLost
+        require_sorted(base, state)
         self.state = state
+        if state.current_id is not None and state.current_id != base.current_id:
+            self.heads.append((state.current_id, state.current_id in base.snapshots))
         self.schemas[state.schema_id] = state.schema
         for snapshot in state.snapshots.values():
             if isinstance(snapshot, TableSnapshot):
@@ -106,7 +133,11 @@ class MemoryTable:
 
     def set_current(self, snapshot: int) -> None:
         """Roll back, or forth, to a snapshot that has not expired."""
-        self.replace(self.state, replace(self.state, current_id=self.state.snapshots[snapshot].id))
+        if snapshot == self.state.current_id:
+            return
+        now = self._now()
+        log = (*self.state.snapshot_log, LogEntry(now, self.state.snapshots[snapshot].id))
+        self.replace(self.state, replace(self.state, current_id=snapshot, snapshot_log=log, last_updated=now))
 
     def cherry_pick(self, snapshot: int) -> int:
         """Put the files a snapshot added on top of the current one; forward to it where it is the next anyway."""
@@ -120,26 +151,43 @@ class MemoryTable:
 
     def append_aside(self, *rows: MemoryRow, parent: int | None = None) -> int:
         """Add a snapshot beside the main branch, on the current one or on `parent`."""
-        back = self.state.current_id
-        beneath = back if parent is None else parent
-        base = replace(self.state, current_id=beneath)
+        return self._aside(rows, parent, {})
+
+    def append_to_branch(self, branch: str, *rows: MemoryRow) -> int:
+        """Append to a branch, which begins at the current snapshot if there is none of that name."""
+        number = self._aside(rows, self.state.others.get(branch), {})
+        self.refer(branch, number)
+        return number
+
+    def stage(self, name: str, *rows: MemoryRow) -> int:
+        """Stage a snapshot to be published later, as write-audit-publish does."""
+        return self._aside(rows, None, {WAP: name})
+
+    def refer(self, name: str, snapshot: int) -> None:
+        """Make, or move, a branch or a tag; it counts as one of either."""
+        self.replace(self.state, replace(self.state, others={**self.state.others, name: snapshot}))
+
+    def _aside(self, rows: Sequence[MemoryRow], parent: int | None, summary: Mapping[str, str]) -> int:
+        beneath = self.state.current_id if parent is None else parent
         held = () if beneath is None else self.history[beneath].files
-        made = with_snapshot(base, (*held, self.write(rows)), {"operation": "append"}, self.clock())
-        self.replace(self.state, replace(made, current_id=back))
+        base = replace(self.state, current_id=beneath)
+        made = with_snapshot(base, (*held, self.write(rows)), {"operation": "append", **summary}, self.clock())
+        back = replace(made, current_id=self.state.current_id, snapshot_log=self.state.snapshot_log)
+        self.replace(self.state, back)
         return max(made.snapshots)
 
     def expire(self, snapshots: Collection[int]) -> None:
-        """Forget snapshots; never the current one."""
-        gone = set(snapshots) - {self.state.current_id}
+        """Forget snapshots; never the current one, nor those of branches and tags."""
+        gone = set(snapshots) - {*self.state.references.values()}
         left = {number: each for number, each in self.state.snapshots.items() if number not in gone}
-        self.replace(self.state, replace(self.state, snapshots=left))
+        log = tuple(log_without(self.state, gone))
+        self.replace(self.state, replace(self.state, snapshots=left, snapshot_log=log, last_updated=self._now()))
 
     def older_than(self, timestamp: int) -> list[int]:
-        """The snapshots that expiry of that age takes, with at least the current one kept."""
+        """The snapshots that expiry of that age takes, with those of branches and tags kept."""
+        kept = {*self.state.references.values()}
         return [
-            number
-            for number, each in self.state.snapshots.items()
-            if each.timestamp < timestamp and number != self.state.current_id
+            number for number, each in self.state.snapshots.items() if each.timestamp < timestamp and number not in kept
         ]
 
     def begin_anew(self, columns: Sequence[Column]) -> None:
@@ -198,6 +246,9 @@ class MemoryTable:
         self.replace(self.state, made)
         return max(made.snapshots)
 
+    def _now(self) -> int:
+        return int(self.clock() * 1000)
+
     def _paths(self) -> tuple[str, ...]:
         return self.history[self.state.current_id].files if self.state.current_id is not None else ()
 
@@ -220,4 +271,19 @@ def with_snapshot(base: MemoryState, files: Sequence[str], summary: Mapping[str,
         current_id=snapshot.id,
         snapshots={**base.snapshots, snapshot.id: snapshot},
         next_sequence_number=base.next_sequence_number + 1,
+        last_updated=snapshot.timestamp,
+        snapshot_log=(*base.snapshot_log, LogEntry(snapshot.timestamp, snapshot.id)),
     )
+
+
+def require_sorted(base: MemoryState, state: MemoryState) -> None:
+    """Refuse what Iceberg refuses: a log, or a version, that goes back in time by more than a minute.
+
+    Raises:
+        Unsorted: it does.
+    """
+    times = [entry.timestamp for entry in state.snapshot_log]
+    if any(later - earlier < -_SKEW for earlier, later in pairwise([*times, state.last_updated])):
+        raise Unsorted("[BUG] Expected sorted snapshot log entries.")
+    if state.last_updated - base.last_updated < -_SKEW:
+        raise Unsorted("Invalid update timestamp: before the latest metadata log entry timestamp")

@@ -37,7 +37,7 @@ def merged(drifts: Iterable[Drift]) -> Drift:
 def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> dict[str, IcebergType]:
     """The columns to add, sorted by name; ids within types are given by the catalog; `name` gives a key's column.
 
-    Keys that differ only by case are one column, spelled as the first of them in code point order.
+    Keys that differ only by case are one column, spelled as in the first record that has one of them.
     """
     named = merged({name(key): seen} for key, seen in drift.items())
     return {column: column_type(seen, nested) for column, seen in _ignoring_case(named).items()}
@@ -90,10 +90,13 @@ def _scalar(seen: Seen) -> Primitive:
 
 
 def _ignoring_case(drift: Mapping[str, Seen]) -> dict[str, Seen]:
-    """What was seen of keys that are equal ignoring case, together, sorted by name."""
+    """What was seen of keys that are equal ignoring case, together, sorted by name.
+
+    The name is the key of the first record; of several in one record, or where nobody knows, the first as texts.
+    """
     spelled: dict[str, str] = {}
     together: dict[str, Seen] = {}
-    for key in sorted(drift):
+    for key in sorted(drift, key=lambda key: (drift[key].first is None, drift[key].first, key)):
         name = spelled.setdefault(folded(key), key)
         together[name] = together.get(name, NOTHING_SEEN).merged_with(drift[key])
     return dict(sorted(together.items()))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.model import Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
+from frazil.pipes.evolution import NestedType, column_type, columns_for, merged
 from frazil.pipes.naming import normalized
-from frazil.tables.evolution import NestedType, column_type, columns_for, merged
 
 NESTED: tuple[NestedType, ...] = ("variant", "json", "struct")
 SCALARS = ["null", "boolean", "long", "huge", "double", "string"]

@@ -1,0 +1,127 @@
+"""What is known of a connector that ran from a home, and how far that can be believed."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+from pydantic import TypeAdapter, ValidationError
+
+from frazil.config import load
+from frazil.connector.states import ENDED
+from frazil.errors import FrazilError
+from frazil.model import TableName
+from frazil.tables.tokens import Tokens, decode
+
+STALE: Final = 60.0
+"""Seconds after which a state is not believed any more that should have been noted again every few."""
+
+UNKNOWN: Final = "UNKNOWN"
+"""Stands for the state of a connector that has not said for long what it is doing, although its process lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A table that is left out while the others of its connector go on."""
+
+    namespace: tuple[str, ...]
+    name: str
+    state: str
+    reason: str
+    known: str
+    """What the connector knows of its channels, written as tokens are; those it could not open have none."""
+
+    @property
+    def table(self) -> TableName:
+        """The table's name in the catalog."""
+        return TableName(self.namespace, self.name)
+
+    @property
+    def tokens(self) -> Tokens:
+        """What the connector knows of its channels, for whoever cannot read the table."""
+        return decode(self.known)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """One connector that ran from a home."""
+
+    name: str
+    key: str
+    bootstrap_servers: str
+    isolation_level: str
+    connector: str | None
+    """Path of its file, None when it was configured by a program."""
+
+    worker: str | None
+    state: str
+    pid: int
+    started: float
+    """When the process of that pid started, in seconds since the epoch: pids come again."""
+
+    host: str = ""
+    """The machine it ran on; empty if that was not noted, and then it was this one."""
+
+    heard: float | None = None
+    """When the state was noted last, in seconds since the epoch."""
+
+    left_out: tuple[LeftOut, ...] = ()
+    """The tables that are left out while it runs."""
+
+    def current_state(self) -> str:
+        """Its state: STOPPED when its process is gone without having said so, UNKNOWN when nothing was heard of it."""
+        if self.state in ENDED:
+            return self.state
+        here = self.host in ("", socket.gethostname())
+        if here and not self._lives():
+            return "STOPPED"
+        if self.heard is not None and time.time() - self.heard > STALE:
+            # Of a process elsewhere that is all there is to go by.
+            return UNKNOWN if here else "STOPPED"
+        return self.state
+
+    def has_ended(self, committed: float | None) -> bool:
+        """Whether it says that it has ended; not to be believed if it `committed` since, in seconds since the epoch."""
+        later = self.heard is not None and committed is not None and committed > self.heard + 1
+        return self.state in ENDED and not later
+
+    def client(self) -> Mapping[str, str]:
+        """What is needed to ask its broker: from its files if they can still be read, else the plain address."""
+        plain = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
+        if self.connector is None:
+            return plain
+        try:
+            return load(Path(self.connector), Path(self.worker) if self.worker else None).consumer
+        except FrazilError:
+            return plain
+
+    def _lives(self) -> bool:
+        try:
+            process = psutil.Process(self.pid)
+            return bool(abs(process.create_time() - self.started) < 1 and process.status() != psutil.STATUS_ZOMBIE)
+        except (psutil.Error, ValueError, OverflowError):
+            return False
+
+
+_ENTRIES: Final = TypeAdapter(Registered)
+
+
+def parse(text: bytes) -> Registered:
+    """What a state file says.
+
+    Raises:
+        ValueError: it is none, or only a part of one.
+    """
+    try:
+        entry = _ENTRIES.validate_json(text)
+        for each in entry.left_out:
+            decode(each.known)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(": ".join([".".join(map(str, found["loc"])), found["msg"]]).removeprefix(": ")) from error
+    return entry

@@ -1,0 +1,53 @@
+"""Step 8 of the cycle: publish the consumer group's offsets, for lag tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import structlog
+
+from frazil.cycle.opened import OpenTable, positions_of
+from frazil.errors import FrazilError
+from frazil.model import TableName
+from frazil.sources.base import Source
+
+_log = structlog.get_logger(__name__)
+
+
+class Acknowledging:
+    """Tells the source how far the tables of one connector have come; failing to is no reason to stop.
+
+    What could not be published goes along with the next commit, or after the next recall.
+    """
+
+    def __init__(self, source: Source, connector: str, tables: Mapping[TableName, OpenTable]) -> None:
+        """Publish for the connector of that key, whose tables are `tables` by then."""
+        self._source = source
+        self._connector = connector
+        self._tables = tables
+        self._unpublished: set[TableName] = set()
+        """Tables with commits that were not published yet."""
+
+        self.owes = False
+        """Whether to publish in the next cycle even if that commits nothing."""
+
+    def noting(self, recall: Callable[[], object]) -> None:
+        """Have tokens read anew by `recall`: a commit whose answer was lost is met then."""
+        before = {name: table.tokens.commit for name, table in self._tables.items()}
+        try:
+            recall()
+        finally:
+            after = {name: table.tokens.commit for name, table in self._tables.items()}
+            self._unpublished |= {name for name, commit in after.items() if commit != before.get(name)}
+            self.owes = self.owes or bool(self._unpublished)
+
+    def publish(self, committed: Iterable[TableName] = ()) -> None:
+        """Publish the offsets of tables that have just committed, and of those that are owed."""
+        self._unpublished.update(committed)
+        self.owes = False
+        known = [self._tables[name] for name in self._unpublished if name in self._tables]
+        try:
+            self._source.publish(positions_of(known, self._connector))
+            self._unpublished.clear()
+        except FrazilError as error:
+            _log.warning("the consumer group's offsets were not published", cause=error.message)

@@ -1,0 +1,49 @@
+"""Step 1 of the cycle: which table each topic goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from frazil.config import ConnectorSettings
+from frazil.errors import FrazilError, TableNameRefused, Transient
+from frazil.model import TableName
+from frazil.sources.base import TopicFacts
+from frazil.tables.base import Targets
+from frazil.tables.names import meant
+from frazil.tables.session import DEFAULT_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """The tables that topics go to."""
+
+    topics: dict[TableName, list[TopicFacts]] = field(default_factory=dict)
+    """Each table's topics."""
+
+    errors: dict[TableName, FrazilError] = field(default_factory=dict)
+    """Why some of the tables cannot be opened: no table can have the name, or the catalog does not say what it has."""
+
+
+def destinations(settings: ConnectorSettings, catalog: Targets, topics: Sequence[TopicFacts]) -> Destinations:
+    """The tables of topics, by the connector's settings and what is in the catalog."""
+    configured = settings.namespace or DEFAULT_NAMESPACE
+    failure: FrazilError | None = None
+    try:
+        namespace = catalog.namespace(configured)
+        existing = catalog.list_tables(namespace)
+    except Transient as error:
+        failure, namespace, existing = error, tuple(configured.split(".")), ()
+    found = Destinations()
+    for each in topics:
+        try:
+            target = settings.topic2table.resolve(each.topic, sanitised=settings.sanitize_table_names)
+        except TableNameRefused as error:
+            name = TableName(namespace, each.topic)
+            found.errors[name] = error
+        else:
+            name = meant(namespace, target.name, existing, quoted=target.quoted, lower=catalog.lower_case)
+            if failure is not None:
+                found.errors[name] = failure
+        found.topics.setdefault(name, []).append(each)
+    return found

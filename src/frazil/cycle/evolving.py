@@ -1,0 +1,52 @@
+"""Step 5 of the cycle: give a table that frazil created, and that holds no row yet, its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from frazil.config import ConnectorSettings
+from frazil.cycle.opened import OpenTable
+from frazil.cycle.tasks import Tasks
+from frazil.model import Drift, IcebergType, Staged, TableName
+from frazil.pipes.evolution import columns_for
+from frazil.pipes.naming import normalized
+from frazil.records.new_keys import NewKeys
+
+_log = structlog.get_logger(__name__)
+
+
+class Evolving:
+    """Adds columns to the tables of one connector."""
+
+    def __init__(self, settings: ConnectorSettings, tasks: Tasks, tables: Mapping[TableName, OpenTable]) -> None:
+        self._settings = settings
+        self._tasks = tasks
+        self._tables = tables
+
+    def evolve(self, drifted: tuple[TableName, Sequence[Staged]]) -> None:
+        """Give one table the columns that its tasks found keys for."""
+        name, tasks = drifted
+        opened = self._tables[name]
+        drift = NewKeys(self._tasks.room(opened))
+        for task in tasks:
+            drift.note_all(task.drift)
+        columns = self._new_columns(drift)
+        opened.table.add_columns(columns)
+        self._tasks.reshape(name)
+        _log.info(
+            "gave a new table its columns",
+            table=str(name),
+            columns={key: str(kind) for key, kind in columns.items()},
+        )
+        if not self._tasks.room(opened):
+            _log.warning(
+                "a new table has as many columns as frazil.columns.max allows; values of other keys are dropped",
+                table=str(name),
+                most=self._settings.columns_max,
+            )
+
+    def _new_columns(self, drift: Drift) -> Mapping[str, IcebergType]:
+        name = normalized if self._settings.normalize_columns else str
+        return columns_for(drift, self._settings.nested_type, name)

@@ -1,0 +1,184 @@
+"""What a home remembers of its connectors: never in their way, and never believed longer than it is true."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import pytest
+from structlog.testing import capture_logs
+from tests.cycle.memory import World, settings
+from tests.disks import SmallDisk
+
+from frazil.connector import recording
+from frazil.connector.registered import STALE, Registered
+from frazil.connector.registry import Registry
+from frazil.testing.memory import connector
+from frazil.testing.topics import wait_until
+
+
+def entry(**known: Any) -> Registered:
+    """What this process would have noted a moment ago of a connector that runs in it."""
+    now = Registered(
+        name="shop",
+        key="SHOP",
+        bootstrap_servers="b:9092",
+        isolation_level="read_committed",
+        connector=None,
+        worker=None,
+        state="RUNNING",
+        pid=os.getpid(),
+        started=psutil.Process().create_time(),
+        host=socket.gethostname(),
+        heard=time.time(),
+    )
+    return replace(now, **known)
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes are written again very soon."""
+    monkeypatch.setattr(recording, "BEAT", 0.01)
+
+
+@pytest.fixture
+def disk(tmp_path: Path):
+    with SmallDisk.mounted(tmp_path / "home") as mounted:
+        yield mounted
+
+
+def known(home: Path) -> Registered:
+    return Registry(home).connectors()["SHOP"]
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    wait_until(condition, what, 30)
+
+
+def test_the_state_is_noted_and_read_back_with_what_reaches_the_brokers(tmp_path: Path):
+    record = Registry(tmp_path).recorder(settings(), tmp_path / "shop.properties", None)
+    record("RUNNING")
+
+    found = known(tmp_path)
+    assert found.current_state() == "RUNNING"
+    assert (found.name, found.host, found.pid) == (settings().name, socket.gethostname(), os.getpid())
+    assert found.connector == str(tmp_path / "shop.properties")
+    record("FAILED")
+    assert known(tmp_path).current_state() == "FAILED"
+
+
+def test_a_full_disk_is_logged_once_and_the_state_is_noted_when_there_is_room(often: None, disk: SmallDisk):
+    record = Registry(disk.root).recorder(settings(), None, None)
+    disk.fill()
+
+    with capture_logs() as logs:
+        for state in ("OPENING", "RUNNING", "RETRYING"):
+            record(state)
+        warned = [each["event"] for each in logs if each["log_level"] == "warning"]
+        disk.empty()
+        until(lambda: "SHOP" in Registry(disk.root).connectors(), "the state to be noted")
+
+    assert known(disk.root).state == "RETRYING"
+    assert len(warned) == 1
+    assert "it goes on" in warned[0]
+    record("STOPPED")
+
+
+def test_an_end_that_met_a_full_disk_is_noted_later(often: None, disk: SmallDisk):
+    record = Registry(disk.root).recorder(settings(), None, None)
+    disk.fill()
+    record("FAILED")
+    disk.empty()
+
+    until(lambda: "SHOP" in Registry(disk.root).connectors(), "the end to be noted")
+    assert known(disk.root).state == "FAILED"
+
+
+def test_a_connector_goes_on_while_the_disk_of_its_home_is_full(often: None, disk: SmallDisk):
+    world = World()
+    world.cluster.create_topic("orders")
+    world.produce(3)
+    ingesting = connector(settings(frazil__commit__interval__ms="10"), world.cluster, world.catalog)
+    ingesting.on_state(Registry(disk.root).recorder(ingesting.settings, None, None))
+    disk.fill()
+
+    ingesting.start()
+    landed = ingesting.wait_until_caught_up(30)
+    disk.empty()
+    ingesting.stop()
+
+    assert landed
+    assert world.offsets() == [0, 1, 2]
+    until(lambda: "SHOP" in Registry(disk.root).connectors(), "the end to be noted")
+    assert known(disk.root).state == "STOPPED"
+
+
+def test_a_state_is_noted_again_as_long_as_it_lasts_and_not_after_the_end(often: None, tmp_path: Path):
+    record = Registry(tmp_path).recorder(settings(), None, None)
+    record("RUNNING")
+    first = known(tmp_path).heard
+
+    until(lambda: known(tmp_path).heard != first, "the note to be renewed")
+    record("STOPPED")
+    ended = known(tmp_path)
+    record("RUNNING")
+    begun = known(tmp_path).heard
+    until(lambda: known(tmp_path).heard != begun, "the note to be renewed")
+    record("STOPPED")
+
+    assert ended.state == "STOPPED"
+
+
+def test_a_state_that_was_not_noted_again_for_long_is_not_believed():
+    assert entry().current_state() == "RUNNING"
+    assert entry(heard=time.time() - STALE - 1).current_state() == "UNKNOWN"
+    assert entry(heard=time.time() - STALE - 1, state="FENCED").current_state() == "FENCED"
+
+
+def test_a_connector_whose_process_is_gone_has_stopped_whatever_its_file_says():
+    child = subprocess.Popen(["true"])
+    started = psutil.Process(child.pid).create_time()
+    until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE, "a process that nobody has waited for")
+
+    assert entry(pid=child.pid, started=started).current_state() == "STOPPED"
+    child.wait()
+    assert entry(pid=child.pid, started=started).current_state() == "STOPPED"
+    assert entry(started=psutil.Process().create_time() - 60).current_state() == "STOPPED"
+
+
+def test_of_a_connector_on_another_machine_only_what_it_notes_is_known():
+    elsewhere = {"host": "elsewhere", "pid": 1, "started": 0.0}
+
+    assert entry(**elsewhere).current_state() == "RUNNING"
+    assert entry(**elsewhere, heard=time.time() - STALE - 1).current_state() == "STOPPED"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"key": "TORN"}', '{"key": "TORN", "pid": "x"}', "\0\0\0\0"])
+def test_a_file_that_is_torn_is_passed_over_and_told_of(tmp_path: Path, text: str):
+    Registry(tmp_path).recorder(settings(), None, None)("STOPPED")
+    torn = tmp_path / "connectors" / "TORN.json"
+    torn.write_text(text)
+
+    with capture_logs() as logs:
+        found = Registry(tmp_path).connectors()
+
+    assert list(found) == ["SHOP"]
+    assert [each["file"] for each in logs] == [str(torn)]
+
+
+def test_files_of_earlier_and_later_versions_are_read(tmp_path: Path):
+    Registry(tmp_path).recorder(settings(), None, None)("STOPPED")
+    file = tmp_path / "connectors" / "SHOP.json"
+    written = orjson.loads(file.read_bytes())
+    earlier = {key: value for key, value in written.items() if key not in ("host", "heard")}
+    file.write_bytes(orjson.dumps({**earlier, "state": "RUNNING", "mood": "fine"}))
+
+    assert known(tmp_path).current_state() == "RUNNING"
