@@ -1,0 +1,1 @@
+"""SELECTs over the tables: planned by Iceberg in a JVM, read by DuckDB."""
