@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from frazil.model import Column, Conversion, Seen
@@ -261,6 +262,7 @@ def test_the_records_that_caused_drift_land_once_the_columns_are_there(
 
 
 @given(st.lists(records, min_size=1, max_size=4), st.sampled_from(NESTED), st.randoms(use_true_random=False))
+@example(['{"k": {"b": 0, "a": [null, 0]}}', '{"k": {"b": 0, "a": [0, null]}}'], "struct", random.Random(1))
 @settings(LAW, max_examples=30 * TIMES)
 def test_the_columns_are_the_same_however_the_records_are_spread(
     worker: Worker, texts: list[str], nested: NestedType, shuffle: Any

@@ -96,7 +96,8 @@ def _seen(raw: Raw, levels: int, at: Position | None) -> Seen:
 def _seen_object(fields: Mapping[str, Seen], at: Position | None) -> Seen:
     if any(len(name) > LONGEST_NAME for name in fields):
         return replace(MIXED, first=at)
-    return Seen(fields=tuple(fields.items()), first=at)
+    # In the order that merging leaves them in: whether records are merged hangs on how they are spread over tasks.
+    return Seen(fields=tuple(sorted(fields.items(), key=lambda item: item[0])), first=at)
 
 
 def _scalar(text: bytes) -> str:
