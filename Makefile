@@ -13,8 +13,8 @@ demo: setup ## Run the main job against a real Kafka broker for half a minute, a
 	$(BIN)/frazil dev demo
 
 .PHONY: test
-test: setup $(CLASSES) ## Run all tests
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
+test: setup $(CLASSES) ## Run the tests
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long" $(PYTEST_ARGS)
 
 .PHONY: setup
 setup: $(READY) ## Make .venv with everything in it, .venv/bin/frazil included
@@ -38,7 +38,11 @@ $(CLASSES): $(READY)
 
 .PHONY: test-quick
 test-quick: setup ## Run the tests that take seconds
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not slow and not long" $(PYTEST_ARGS)
+
+.PHONY: test-long
+test-long: setup $(CLASSES) ## Run all tests, those too that take half a minute each
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: check
 check: setup ## Lint, check types, formatting and the direction of imports

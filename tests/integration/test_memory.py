@@ -19,7 +19,7 @@ MOST = 900 * 1024 * 1024
 """Bytes a Python worker may take: Arrow and DuckDB for one chunk of 64 MB, and librdkafka's queue."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_range_far_larger_than_a_chunk_is_staged_in_bounded_memory(broker: KafkaBroker, tmp_path: Path):
     create_topic(broker.bootstrap_servers, "large")
     producer = OrderProducer(broker.bootstrap_servers, "large", rate=None).start()

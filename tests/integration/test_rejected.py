@@ -194,7 +194,7 @@ def test_a_log_of_rejects_is_not_kept_unless_asked_for(connect, numbers: MakeNum
     assert "rejected" not in json.dumps(logged)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_topic_of_which_every_record_is_rejected_is_read_in_bounded_memory(broker: KafkaBroker, tmp_path: Path):
     create_topic(broker.bootstrap_servers, "refuse")
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 20, "compression.type": "lz4"})

@@ -176,6 +176,7 @@ def test_what_a_log_holds_that_was_truncated_and_has_grown_again_lands_and_the_r
     assert "[log_truncated] offset 10: the records 10 to 14" in str(status.last_error)
 
 
+@pytest.mark.long
 def test_a_log_that_was_truncated_and_has_grown_again_stops_the_connector_after_a_restart(
     desk: Desk, rows, own: KafkaBroker
 ):
@@ -199,6 +200,7 @@ def test_a_log_that_was_truncated_and_has_grown_again_stops_the_connector_after_
     assert ns(rows(topic)) == list(range(15))
 
 
+@pytest.mark.long
 def test_another_cluster_behind_the_same_address_is_told_before_anything_is_read(
     desk: Desk, rows, own: KafkaBroker, tmp_path: Path
 ):

@@ -33,7 +33,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[list[str], str], Running]]:
             each.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_newest_opener_wins_also_where_each_has_a_spark_of_its_own(
     start, topic: str, broker: KafkaBroker, tmp_path: Path
 ):

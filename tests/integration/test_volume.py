@@ -97,6 +97,7 @@ def test_records_of_ten_megabytes_land_exactly_and_are_rejected_whole(connect, m
     assert tokens(connector) == {0: "4"}
 
 
+@pytest.mark.long
 def test_a_thousand_partitions_are_opened_planned_and_committed_together(
     connect, broker: KafkaBroker, send, judge, lake: Path
 ):
@@ -237,6 +238,7 @@ def many(add_catalog: AddCatalog, tmp_path: Path) -> Iterator[str]:
         yield add_catalog(settings)
 
 
+@pytest.mark.long
 def test_many_tables_are_staged_by_one_job_and_committed_side_by_side(
     connect, broker: KafkaBroker, send, many: str, spark: SparkSession
 ):

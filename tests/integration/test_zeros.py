@@ -12,6 +12,8 @@ from tests.integration.waiting import caught_up
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import produce
 
+OTHERS = [("FLOAT", "false"), ("DOUBLE", "true"), ("DOUBLE", "false")]
+
 FILES = [
     ["-0.0"],
     ["0.0"],
@@ -38,8 +40,10 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE"])
-@pytest.mark.parametrize("vectorised", ["true", "false"])
+@pytest.mark.parametrize(
+    ("kind", "vectorised"),
+    [("FLOAT", "true"), *(pytest.param(*each, marks=pytest.mark.long) for each in OTHERS)],
+)
 def test_what_a_predicate_finds_does_not_hang_on_which_files_are_pruned(
     connect, topic, spark: SparkSession, broker: KafkaBroker, kind: str, vectorised: str
 ):

@@ -110,7 +110,7 @@ def reading(behind: tuple[KafkaBroker, Proxy], request: pytest.FixtureRequest) -
     found.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_stretch_that_takes_longer_than_a_cycles_patience_is_covered_piece_by_piece(
     behind: tuple[KafkaBroker, Proxy], reading: Reading
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_range_that_follows_what_its_log_has_lost_is_not_read(place: Place) ->
     assert values == [b"new %d" % n for n in range(10, 18)]
 
 
+@pytest.mark.long
 def test_where_a_log_parts_is_found_of_many_partitions_at_once_wherever_they_end_now(place: Place) -> None:
     topics = {end: place.topic(f"ends_at_{end}") for end in (10, 12, 15, 20)}
     for topic in topics.values():
@@ -107,7 +108,7 @@ def test_where_a_log_parts_is_found_of_many_partitions_at_once_wherever_they_end
     assert found == {SourcePartition(topic, 0): 10 for topic in topics.values()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_leaders_that_come_and_go_without_losing_anything_are_no_truncation(place: Place) -> None:
     topic, partition = place.topic("elected"), SourcePartition("elected", 0)
     place.write(topic, "0")

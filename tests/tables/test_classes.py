@@ -56,7 +56,7 @@ def test_another_java_and_other_packages_have_another_archive(
     assert len({ours, theirs, classes.archive("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.13.0")}) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sessions_use_the_archive_once_it_is_made_and_one_of_another_class_path_silently_not(
     cache: Path, tmp_path: Path
 ) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.produce import record
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.soak import census
 
 
+@pytest.mark.long
 def test_every_offset_of_every_partition_is_of_a_kind(broker: KafkaBroker, make_topic: Callable[..., str]) -> None:
     topic, servers = make_topic(partitions=3), broker.bootstrap_servers
     produce(servers, topic, [record("r", 0, 0), b"no JSON", None, b'{"seq": "x"}', record("r", 0, 1)])

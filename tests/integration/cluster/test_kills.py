@@ -32,7 +32,7 @@ def acknowledged(broker: KafkaBroker, make_topic, tmp_path: Path) -> Iterator[Ac
     coming.end()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_are_there_exactly_once_when_an_executor_and_a_worker_are_killed(
     cluster: SparkCluster, checkout: dict[str, str], acknowledged: Acknowledged, broker: KafkaBroker, tmp_path: Path
 ):

@@ -14,7 +14,7 @@ from tests.sessions import watched
 from frazil.testing.cluster import SparkCluster
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_executors_and_their_workers_have_no_secret_on_their_command_lines(checkout: dict[str, str], tmp_path: Path):
     """Only Spark's own secret is in their environments, which their account alone can read."""
     (tmp_path / "spark-defaults.conf").write_text(

@@ -91,7 +91,7 @@ def found(
     return said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_land_once_with_the_packed_environment_in_a_session_and_a_catalog_of_the_users(found: dict[str, Any]):
     assert found["caught_up"] is True
     assert found["rows"] == list(range(1000))

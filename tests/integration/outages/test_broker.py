@@ -18,6 +18,7 @@ from frazil.testing.topics import group_offsets, wait_until
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_a_broker_stopped_while_idle_is_waited_for(connect, frail: KafkaBroker, frail_topic: str, judge):
     send(frail.bootstrap_servers, frail_topic, 0, 10)
     connector = connect(frail_topic, **{"bootstrap.servers": frail.bootstrap_servers})
@@ -82,6 +83,7 @@ def test_offsets_that_could_not_be_published_are_published_when_the_broker_is_ba
     assert clean_rows(judge(connector, frail_topic)) == 20
 
 
+@pytest.mark.long
 def test_a_slow_broker_is_no_outage(through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str, judge):
     with proxy.behaving(Delay(0.2)):
         send(frail.bootstrap_servers, frail_topic, 0, 1_000)

@@ -76,6 +76,7 @@ def rows_of(spark: SparkSession, catalog: str) -> Callable[[Connector, str], int
     return look
 
 
+@pytest.mark.long
 def test_a_slow_catalog_is_no_outage(to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy):
     with wire.behaving(Delay(0.1)):
         send(broker.bootstrap_servers, topic, 0, 10)
