@@ -1,0 +1,42 @@
+"""Where in a text something is, and a message that points at it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+_WIDTH: Final = 100
+"""Characters of a line that a message shows."""
+
+
+class Refused(Exception):
+    """A piece of a query that is not answered; becomes an InvalidQuery that points at the piece."""
+
+    def __init__(self, reason: str, node: exp.Expr | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.node = node
+
+
+def place(node: exp.Expr) -> tuple[int, int] | None:
+    """Where a piece begins and ends in the text it was read from: its first and last character that are known."""
+    found = [each.meta for each in node.walk() if "start" in each.meta]
+    if not found:
+        return None
+    return min(each["start"] for each in found), max(each["end"] for each in found)
+
+
+def pointed(text: str, start: int, end: int) -> str:
+    """The line of the text with marks under the piece, and its place in words."""
+    before = text[:start]
+    line = before.count("\n")
+    first = before.rfind("\n") + 1
+    last = text.find("\n", first)
+    whole = text[first : last if last >= 0 else len(text)]
+    at = start - first
+    length = max(min(end - start + 1, len(whole) - at), 1)
+    left = max(0, min(at - _WIDTH // 3, len(whole) - _WIDTH))
+    shown = "".join(each if each.isprintable() else " " for each in whole[left : left + _WIDTH])
+    marks = " " * (at - left) + "^" * min(length, _WIDTH - (at - left))
+    return f"line {line + 1}, column {at + 1}:\n  {'…' if left else ' '}{shown}\n   {marks}"

@@ -1,0 +1,210 @@
+"""VARIANTs among other values: what Snowflake converts without being told to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlglot import exp
+
+from frazil.snowflake.building import (
+    call,
+    cast,
+    choice,
+    compare,
+    equals,
+    grouped,
+    is_null,
+    json_text,
+    negation,
+    null,
+    text,
+    typed,
+    when,
+)
+from frazil.snowflake.kinds import BOOLEAN, DOUBLE, FLOATS, INTEGERS, JSON, TEXT, TIME, decimal, shown
+from frazil.snowflake.places import Refused
+from frazil.snowflake.typed import Types
+
+IS_THERE: Final = "frazil_is_there"
+"""What a path into a VARIANT column has in its `meta`: SQL that tells a null from nothing."""
+
+_EXACT: Final = decimal(38, 18)
+_TOO_LARGE: Final = "99999999999999999999.999999999999999999"
+"""The largest of `_EXACT`; larger numbers stand for it in comparisons."""
+
+
+def is_there(node: exp.Expr) -> exp.Expr | None:
+    """Whether a path into a VARIANT column leads somewhere; None if the node is no such path."""
+    found = node.unnest().meta.get(IS_THERE)
+    return found.copy() if isinstance(found, exp.Expr) else None
+
+
+def document(types: Types, node: exp.Expr, what: str) -> exp.Expr:
+    """A nested value or JSON text as JSON; text that is no JSON is NULL.
+
+    Raises:
+        Refused: the value has another type; `what` says where.
+    """
+    if types.is_text(node):
+        return cast(node, JSON, safe=True)
+    if types.is_variant(node) or types.is_nested(node) or types.is_null(node):
+        return boxed(types, node)
+    raise Refused(f"{what} is a {shown(types.of(node))}: it has nothing inside", node)
+
+
+def boxed(types: Types, node: exp.Expr) -> exp.Expr:
+    """Any value as JSON, exactly; a text is a text in it, NULL stays NULL."""
+    kind = types.kind(node)
+    if kind == exp.DType.JSON:
+        return node
+    if kind == exp.DType.NULL:
+        return null(JSON)
+    if kind == exp.DType.VARIANT:
+        there = is_there(node)
+        whole = cast(node, JSON)
+        return when(there, call("coalesce", whole, json_text(text("null")), kind=JSON)) if there else whole
+    if kind in INTEGERS or kind in FLOATS or kind == exp.DType.DECIMAL:
+        return cast(cast(node, TEXT), JSON)
+    if kind == exp.DType.VARBINARY:
+        return call("to_json", call("hex", node, kind=TEXT), kind=JSON)
+    if kind == exp.DType.INTERVAL:
+        raise Refused("an INTERVAL cannot be a VARIANT", node)
+    # DuckDB makes a list of a MAP in a VARIANT; to_json, which does not, rounds no number either.
+    return call("to_json", node, kind=JSON)
+
+
+def as_text(types: Types, node: exp.Expr) -> exp.Expr:
+    """Any value as the text that Snowflake shows for it; texts bare."""
+    kind = types.kind(node)
+    if kind == exp.DType.TEXT:
+        return node
+    if kind == exp.DType.JSON:
+        return _document_text(node)
+    if kind == exp.DType.VARIANT:
+        inside = call("left", call("variant_typeof", node.copy(), kind=TEXT), exp.Literal.number(5), kind=TEXT)
+        nested = typed(exp.In(this=inside, expressions=[text("OBJEC"), text("ARRAY")]), BOOLEAN)
+        return when(nested, cast(cast(node, JSON), TEXT), cast(node.copy(), TEXT))
+    if types.is_nested(node):
+        return cast(call("to_json", node, kind=JSON), TEXT)
+    if kind == exp.DType.VARBINARY:
+        return call("hex", node, kind=TEXT)
+    return cast(node, TEXT)
+
+
+def _document_text(node: exp.Expr) -> exp.Expr:
+    bare = node.unnest()
+    if isinstance(bare, exp.Anonymous) and bare.this == "json_extract":
+        return call("json_extract_string", *(each.copy() for each in bare.expressions), kind=TEXT)
+    # A number that was no text of JSON's before keeps all its digits.
+    is_text = equals(call("json_type", node.copy(), kind=TEXT), text("VARCHAR"))
+    bare_text = call("json_extract_string", node.copy(), text("$"), kind=TEXT)
+    return when(is_text, bare_text, call("nullif", cast(node, TEXT), text("null"), kind=TEXT))
+
+
+def as_number(types: Types, node: exp.Expr) -> exp.Expr:
+    """A VARIANT or a text as a DOUBLE; numbers as they are."""
+    if types.is_variant(node) or types.is_text(node):
+        return cast(as_text(types, node), DOUBLE)
+    return node
+
+
+def as_boolean(types: Types, node: exp.Expr) -> exp.Expr:
+    """A VARIANT as a BOOLEAN."""
+    return cast(as_text(types, node), BOOLEAN) if types.is_variant(node) else node
+
+
+def key(types: Types, node: exp.Expr) -> exp.Expr:
+    """What to order, group and compare a value by: a VARIANT's number, then its text."""
+    if not types.is_variant(node):
+        return node
+    whole = boxed(types, node)
+    kind = call("json_type", whole.copy(), kind=TEXT)
+    is_number = typed(exp.In(this=kind, expressions=[text(each) for each in ("BIGINT", "UBIGINT", "DOUBLE")]), BOOLEAN)
+    of_number = when(is_number, cast(cast(whole.copy(), TEXT), DOUBLE, safe=True), null(DOUBLE))
+    shortest = call("regexp_replace", cast(whole.copy(), TEXT), text(r"\.0+$"), text(""), kind=TEXT)
+    of_text = when(is_number.copy(), shortest, as_text(types, whole.copy()))
+    packed = call("struct_pack", _field("n", of_number), _field("t", of_text))
+    return when(not_null_of(whole), packed)
+
+
+def not_null_of(node: exp.Expr) -> exp.Expr:
+    """IS NOT NULL, of a copy."""
+    return negation(is_null(node.copy()))
+
+
+def _field(called: str, value: exp.Expr) -> exp.Expr:
+    return exp.PropertyEQ(this=exp.to_identifier(called), expression=value)
+
+
+def pair(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    """Two values that can be compared: a VARIANT is read as what it is compared with."""
+    first, second = types.is_variant(left), types.is_variant(right)
+    if not first and not second:
+        return _alike(types, left, right)
+    if first and second:
+        return key(types, left), key(types, right)
+    if second:
+        other, one = pair(types, right, left)
+        return one, other
+    if types.is_nested(right):
+        return key(types, left), key(types, boxed(types, right))
+    return read_as(types, left, right), right
+
+
+def _alike(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    # DuckDB compares a number with a text that is no literal as texts.
+    if types.is_number(left) and types.is_text(right) and not isinstance(right, exp.Literal):
+        return left, read_as(types, right, left)
+    if types.is_text(left) and types.is_number(right) and not isinstance(left, exp.Literal):
+        return read_as(types, left, right, safe=False), right
+    if types.is_nested(left) and types.is_nested(right) and types.of(left) != types.of(right):
+        return key(types, boxed(types, left)), key(types, boxed(types, right))
+    return left, right
+
+
+def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool = True) -> exp.Expr:
+    """A VARIANT or a text as the type it is compared with; NULL if it is no such value and `safe`."""
+    from frazil.snowflake.moments import moment
+
+    kind = types.of(other)
+    if types.is_moment(other):
+        return moment(types, node, kind, safe=safe)
+    if types.is_exact(other):
+        return _exact(as_text(types, node), safe=safe)
+    if types.is_number(other):
+        return cast(as_text(types, node), DOUBLE, safe=safe)
+    if types.is_boolean(other) or kind == TIME:
+        return cast(as_text(types, node), kind, safe=safe)
+    return as_text(types, node)
+
+
+def _exact(written: exp.Expr, *, safe: bool) -> exp.Expr:
+    """A number for comparisons with exact ones: those that are too large for DECIMAL are as large as it gets."""
+    as_double = cast(written.copy(), DOUBLE, safe=safe)
+    limit = exp.Literal.number("1e20")
+    above = compare(exp.GTE, as_double, limit)
+    below = compare(exp.LTE, as_double.copy(), typed(exp.Neg(this=limit.copy()), DOUBLE))
+    largest = cast(text(_TOO_LARGE), _EXACT)
+    smallest = cast(text("-" + _TOO_LARGE), _EXACT)
+    return choice([(above, largest), (below, smallest)], cast(written, _EXACT, safe=safe))
+
+
+def unified(types: Types, nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Alternatives of one expression: VARIANTs all, if one is."""
+    known = [types.of(node) for node in nodes if not types.is_null(node)]
+    mixed = any(types.is_nested(node) for node in nodes) and len({each.sql() for each in known}) > 1
+    if not mixed and not any(types.is_variant(node) for node in nodes):
+        return list(nodes)
+    return [boxed(types, node) for node in nodes]
+
+
+def equal(types: Types, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Whether two values are the same."""
+    return equals(*pair(types, left, right))
+
+
+def same(types: Types, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Whether two values are the same, or both NULL."""
+    one, other = pair(types, left, right)
+    return typed(exp.NullSafeEQ(this=grouped(one), expression=grouped(other)), BOOLEAN)
