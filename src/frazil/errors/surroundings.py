@@ -63,8 +63,14 @@ class InvalidQuery(Terminal):
 
     code = "query"
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"{reason}. `frazil sql` runs one SELECT over the tables of the catalog.")
+    def __init__(self, reason: str, place: str = "") -> None:
+        """What is wrong.
+
+        Args:
+            reason: the sentence.
+            place: where, with the line of the text and marks under the piece.
+        """
+        super().__init__(f"{reason}; {place}" if place else f"{reason}.")
 
 
 class NothingSetUp(Terminal):

@@ -21,7 +21,8 @@ class Refused(Exception):
 
 def place(node: exp.Expr) -> tuple[int, int] | None:
     """Where a piece begins and ends in the text it was read from: its first and last character that are known."""
-    found = [each.meta for each in node.walk() if "start" in each.meta]
+    # A function has a place of its own, which is its name.
+    found = [node.meta] if "start" in node.meta else [each.meta for each in node.walk() if "start" in each.meta]
     if not found:
         return None
     return min(each["start"] for each in found), max(each["end"] for each in found)
