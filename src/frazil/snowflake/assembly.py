@@ -5,7 +5,7 @@ Columns are called c0, c1 and so on. Of the outermost SELECT they are what leave
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -29,23 +29,24 @@ _SETS: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
 class Assembly:
     """One SELECT that has its FROM and WHERE, and gets the rest."""
 
-    def __init__(self, select: exp.Select, items: list[Item], x: Expressions, node: exp.Expr) -> None:
+    def __init__(self, select: exp.Select, items: Callable[[], list[Item]], x: Expressions, node: exp.Expr) -> None:
         """Begin with what is there.
 
         Args:
             select: its FROM and WHERE, in DuckDB SQL.
-            items: its select list.
+            items: gives its select list.
             x: translates its expressions.
             node: the query as the user wrote it.
         """
         self._select = select
         self._x = x
         self._node = node
-        self._items = items
+        self._items = items()
+        if self._group():
+            self._items = items()
 
     def query(self, new: str, *, top: bool) -> Query:
         """The whole SELECT; `new` is a name for it if it has to be put into another one."""
-        self._group()
         node = self._node
         distinct = isinstance(node, exp.Select) and bool(node.args.get("distinct"))
         wrapped = distinct and (top or bool(node.args.get("order")))
@@ -70,10 +71,11 @@ class Assembly:
             found.set(part, clause)
         return Query(found, outputs)
 
-    def _group(self) -> None:
+    def _group(self) -> bool:
+        """Put GROUP BY in its place; whether the select list means something else with it."""
         group = self._node.args.get("group")
         if not group:
-            return
+            return False
         if group.args.get("all"):
             keys = [item.sql for item in self._items if not aggregated(item.sql)]
             found = [constant(inner(self._x.types, each)).copy() for each in keys]
@@ -84,6 +86,8 @@ class Assembly:
                 raise Refused("GROUP BY has an aggregate; group by what is in it", group)
         if found:
             self._select.set("group", exp.Group(expressions=found))
+        keys = [each for one in found for each in (one.find_all(exp.Expr) if isinstance(one, _SETS) else [one])]
+        return self._x.group_by([each for each in keys if each.type])
 
     def _grouped(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, (*_SETS, exp.Tuple)):

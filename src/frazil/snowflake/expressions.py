@@ -10,18 +10,28 @@ from sqlglot import exp
 from frazil.snowflake import kinds
 from frazil.snowflake.building import grouped, text, typed
 from frazil.snowflake.casts import converted
-from frazil.snowflake.functions import NAMED, OVERRIDES, WORDS
+from frazil.snowflake.functions import NAMED, OVERRIDES
 from frazil.snowflake.kinds import BOOLEAN
 from frazil.snowflake.literals import literal
 from frazil.snowflake.operators import OPERATORS
 from frazil.snowflake.paths import step, steps, walk
 from frazil.snowflake.places import Refused
 from frazil.snowflake.reading import shown
+from frazil.snowflake.rendering import rendered
 from frazil.snowflake.scope import Scope, matching
 from frazil.snowflake.translator import direction
 from frazil.snowflake.typed import Types
-from frazil.snowflake.values import as_boolean, is_there, key
+from frazil.snowflake.values import WHOLE, as_boolean, boxed, is_there, key
 from frazil.snowflake.windows import WINDOWS, core
+
+_WORDS: Final = {
+    **dict.fromkeys(
+        ("DATE_TRUNC", "DATEADD", "TIMEADD", "TIMESTAMPADD", "DATEDIFF", "TIMEDIFF", "TIMESTAMPDIFF", "DATE_PART"), 0
+    ),
+    "LAST_DAY": 1,
+    "TIME_SLICE": 2,
+}
+"""Functions with an argument that is a word, like a unit of time, and the place of that argument."""
 
 Subqueries = Callable[[exp.Expr, Scope], tuple[exp.Expr, Sequence[exp.DataType]]]
 """Translates a query within an expression; gives its columns' types as well."""
@@ -35,6 +45,12 @@ class Expressions:
         self._scope = scope
         self._subqueries = subqueries
         self._resolving: list[str] = []
+        self._grouped_by: frozenset[str] = frozenset()
+
+    def group_by(self, keys: Sequence[exp.Expr]) -> bool:
+        """From now on documents that are grouped by are what GROUP BY leaves of them; whether there are any."""
+        self._grouped_by = frozenset(rendered(each) for each in keys if self.types.is_variant(each))
+        return bool(self._grouped_by)
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
         """The expression in DuckDB SQL.
@@ -47,12 +63,24 @@ class Expressions:
             if type(node) in OVERRIDES or translate is None:
                 if not isinstance(node, exp.Func):
                     raise Refused(f"{shown(node)} is not supported here", node)
-                return self._function(node)
-            return translate(self, node)
+                found = self._function(node)
+            else:
+                found = translate(self, node)
         except Refused as refused:
             if refused.node is None or not _has_place(refused.node):
                 refused.node = node
             raise
+        return self._seen(found) if self._grouped_by and found.type else found
+
+    def _seen(self, found: exp.Expr) -> exp.Expr:
+        """A document as GROUP BY leaves it, if it is grouped by."""
+        if not self.types.is_variant(found):
+            return found
+        whole = boxed(self.types, found).copy()
+        if rendered(whole) not in self._grouped_by:
+            return found
+        whole.unnest().meta[WHOLE] = True
+        return whole
 
     def condition(self, node: exp.Expr) -> exp.Expr:
         """An expression that says whether."""
@@ -111,9 +139,9 @@ class Expressions:
         """A function, which may still need its OVER; `order` is what WITHIN GROUP says."""
         if isinstance(node, exp.Anonymous):
             name = str(node.this).upper()
-            words = WORDS.get(name, frozenset())
+            word = _WORDS.get(name)
             arguments = [
-                _word(each) if place in words else self._argument(each) for place, each in enumerate(node.expressions)
+                _word(each) if place == word else self._argument(each) for place, each in enumerate(node.expressions)
             ]
             named = exp.Anonymous(this=name, expressions=arguments)
             return NAMED[name](exp.WithinGroup(this=named, expression=order) if order else named, self.types)
@@ -150,9 +178,9 @@ def _has_place(node: exp.Expr) -> bool:
 
 def _word(node: exp.Expr) -> exp.Expr:
     """An argument that is a word, whether it is written bare or as a text."""
-    if isinstance(node, exp.Column) and len(node.parts) == 1:
+    if isinstance(node, exp.Var) or (isinstance(node, exp.Column) and len(node.parts) == 1):
         return text(node.name)
-    if isinstance(node, exp.Var) or (isinstance(node, exp.Literal) and node.is_string):
+    if isinstance(node, exp.Literal) and node.is_string:
         return text(node.name)
     raise Refused(f"a word is expected there, not {shown(node)}", node)
 

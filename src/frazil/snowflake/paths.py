@@ -138,7 +138,7 @@ def _inner(types: Types, value: exp.Expr, wanted: str | int) -> exp.Expr:
     elif wanted < 0:
         return null(JSON)
     else:
-        found = call("variant_extract", value, cast(number(wanted), _UINTEGER), kind=VARIANT)
+        found = call("variant_extract", value, cast(number(wanted + 1), _UINTEGER), kind=VARIANT)
         is_list = equals(call("left", call("variant_typeof", bare), number(5), kind=TEXT), text("ARRAY"))
         length = call("variant_array_length", bare.copy(), kind=BIGINT)
         there = together(exp.And, [is_list, compare(exp.GT, length, number(wanted))])

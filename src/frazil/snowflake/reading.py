@@ -19,13 +19,16 @@ _LONGEST: Final = 80
 
 
 class _Parser(SnowflakeParser):
-    """Functions that have rules of their own here are left as their names and arguments."""
+    """Functions that have rules of their own here are left as names and arguments, but for those with words within."""
 
     FUNCTIONS = {  # noqa: RUF012 (sqlglot's way to configure a parser)
         name: build for name, build in SnowflakeParser.FUNCTIONS.items() if name not in NAMED
     }
     FUNCTION_PARSERS = {  # noqa: RUF012
-        name: parse for name, parse in SnowflakeParser.FUNCTION_PARSERS.items() if name not in NAMED
+        name: SnowflakeParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
+    }
+    NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+        name: SnowflakeParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "ANY")
     }
 
 

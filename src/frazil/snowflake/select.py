@@ -113,12 +113,12 @@ class Compiler:
         if node.args.get("from_"):
             select.set("from_", relations.start(node.args["from_"].this))
         select.set("joins", [relations.join(each) for each in node.args.get("joins") or ()])
-        items = listed(node.expressions, scope, x, texts)
         where = node.args.get("where")
         if where:
             select.set("where", exp.Where(this=x.condition(where.this)))
         note_filters(scope, self._types, relations, where.this if where else None)
-        found = Assembly(select, items, x, node).query(self.new(), top=top)
+        assembly = Assembly(select, lambda: listed(node.expressions, scope, x, texts), x, node)
+        found = assembly.query(self.new(), top=top)
         number_rows(select)
         return found
 
@@ -170,7 +170,7 @@ class Compiler:
         items = [Item(each.name, None, typed(each.sql.copy(), each.type)) for each in fields]
         select = from_query(query.sql, place, [], self._types, top=False)
         bare = exp.Subquery(**{part: node.args.get(part) for part in ("order", "limit", "offset")})
-        return Assembly(select, items, x, bare).query(self.new(), top=top)
+        return Assembly(select, lambda: items, x, bare).query(self.new(), top=top)
 
 
 def _as_kept(given: exp.Identifier) -> exp.Identifier:

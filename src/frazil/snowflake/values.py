@@ -29,6 +29,9 @@ from frazil.snowflake.typed import Types
 IS_THERE: Final = "frazil_is_there"
 """What a path into a VARIANT column has in its `meta`: SQL that tells a null from nothing."""
 
+WHOLE: Final = "frazil_whole"
+"""What a document has in its `meta` that GROUP BY leaves: it is seen as it is grouped by, and no other way."""
+
 _EXACT: Final = decimal(38, 18)
 _TOO_LARGE: Final = "99999999999999999999.999999999999999999"
 """The largest of `_EXACT`; larger numbers stand for it in comparisons."""
@@ -94,7 +97,7 @@ def as_text(types: Types, node: exp.Expr) -> exp.Expr:
 
 def _document_text(node: exp.Expr) -> exp.Expr:
     bare = node.unnest()
-    if isinstance(bare, exp.Anonymous) and bare.this == "json_extract":
+    if isinstance(bare, exp.Anonymous) and bare.this == "json_extract" and WHOLE not in bare.meta:
         return call("json_extract_string", *(each.copy() for each in bare.expressions), kind=TEXT)
     # A number that was no text of JSON's before keeps all its digits.
     is_text = equals(call("json_type", node.copy(), kind=TEXT), text("VARCHAR"))

@@ -24,8 +24,5 @@ CLASSES: Final[frozenset[type[exp.Expr]]] = frozenset(
 )  # fmt: skip
 """The kinds of nodes of functions that may be in a query."""
 
-WORDS: Final[Mapping[str, frozenset[int]]] = {}
-"""Of functions in NAMED: the places of arguments that are words, like the unit of DATEADD."""
-
 KNOWN: Final[frozenset[str]] = frozenset({"COUNT", "SUM", "AVG", "MAX", "MIN", "UPPER", "LOWER", "COALESCE"})
 """The names of all functions there are, in upper case."""
