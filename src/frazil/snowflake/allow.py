@@ -124,11 +124,9 @@ def check(tree: exp.Expr) -> None:
         Refused: it names the piece.
     """
     for node in tree.walk():
-        parts = PARTS.get(type(node))
+        parts = CLASSES.get(type(node)) or PARTS.get(type(node))
         if parts is None:
-            if type(node) not in CLASSES:
-                raise _no_such(node)
-            continue
+            raise _no_such(node)
         present = {part for part, value in node.args.items() if value not in (None, False, [])}
         if unknown := sorted(present - parts):
             part = _CLAUSES.get(unknown[0]) or _words(unknown[0])

@@ -10,7 +10,7 @@ from sqlglot import exp
 from frazil.snowflake import kinds
 from frazil.snowflake.building import grouped, text, typed
 from frazil.snowflake.casts import converted
-from frazil.snowflake.functions import NAMED, OVERRIDES
+from frazil.snowflake.functions import NAMED, OVERRIDES, WORDS
 from frazil.snowflake.kinds import BOOLEAN
 from frazil.snowflake.literals import literal
 from frazil.snowflake.operators import OPERATORS
@@ -23,15 +23,6 @@ from frazil.snowflake.translator import direction
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import WHOLE, as_boolean, boxed, is_there, key
 from frazil.snowflake.windows import WINDOWS, core
-
-_WORDS: Final = {
-    **dict.fromkeys(
-        ("DATE_TRUNC", "DATEADD", "TIMEADD", "TIMESTAMPADD", "DATEDIFF", "TIMEDIFF", "TIMESTAMPDIFF", "DATE_PART"), 0
-    ),
-    "LAST_DAY": 1,
-    "TIME_SLICE": 2,
-}
-"""Functions with an argument that is a word, like a unit of time, and the place of that argument."""
 
 Subqueries = Callable[[exp.Expr, Scope], tuple[exp.Expr, Sequence[exp.DataType]]]
 """Translates a query within an expression; gives its columns' types as well."""
@@ -139,9 +130,9 @@ class Expressions:
         """A function, which may still need its OVER; `order` is what WITHIN GROUP says."""
         if isinstance(node, exp.Anonymous):
             name = str(node.this).upper()
-            word = _WORDS.get(name)
+            words = WORDS.get(name, frozenset())
             arguments = [
-                _word(each) if place == word else self._argument(each) for place, each in enumerate(node.expressions)
+                _word(each) if place in words else self._argument(each) for place, each in enumerate(node.expressions)
             ]
             named = exp.Anonymous(this=name, expressions=arguments)
             return NAMED[name](exp.WithinGroup(this=named, expression=order) if order else named, self.types)

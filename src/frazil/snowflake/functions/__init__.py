@@ -18,11 +18,14 @@ OVERRIDES: Final[Mapping[type[exp.Expr], Override]] = {}
 NAMED: Final[Mapping[str, Override]] = {}
 """By Snowflake's name, in upper case: the reader leaves these as a name and arguments."""
 
-CLASSES: Final[frozenset[type[exp.Expr]]] = frozenset(
-    {exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Upper, exp.Lower, exp.Coalesce, exp.RowNumber, exp.Lag, exp.Abs,
-     exp.Round, exp.Rank, exp.Array, exp.Struct}
-)  # fmt: skip
-"""The kinds of nodes of functions that may be in a query."""
+CLASSES: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
+    exp.Array: frozenset({"expressions", "bracket_notation"}),
+    exp.Struct: frozenset({"expressions"}),
+}
+"""The kinds of nodes of functions that may be in a query, and the parts each may have."""
 
-KNOWN: Final[frozenset[str]] = frozenset({"COUNT", "SUM", "AVG", "MAX", "MIN", "UPPER", "LOWER", "COALESCE"})
+WORDS: Final[Mapping[str, frozenset[int]]] = {}
+"""Of functions in NAMED: the places of arguments that are words, like the unit of DATEADD."""
+
+KNOWN: Final[frozenset[str]] = frozenset(NAMED)
 """The names of all functions there are, in upper case."""
