@@ -34,6 +34,7 @@ from frazil.snowflake.kinds import (
     TIMESTAMPTZ,
     UUID,
     decimal,
+    shown,
 )
 from frazil.snowflake.moments import moment
 from frazil.snowflake.places import Refused
@@ -117,6 +118,10 @@ def to_type(types: Types, node: exp.Expr, kind: exp.DataType, *, safe: bool = Fa
         return as_text(types, node)
     if types.is_variant(node) or types.is_nested(node):
         return to_type(types, as_text(types, node), kind, safe=safe)
+    if kind == TIME and types.is_number(node):
+        node = moment(types, node, TIMESTAMP)
+    if kind in (BLOB, UUID, TIME) and not (types.is_text(node) or (kind == TIME and types.is_moment(node))):
+        raise Refused(f"a {shown(types.of(node))} cannot be cast to {shown(kind)}", node)
     if kind == BOOLEAN and types.is_text(node):
         return _truth(node, safe=safe)
     if kind == BLOB and types.is_text(node):

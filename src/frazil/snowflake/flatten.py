@@ -24,6 +24,7 @@ from frazil.snowflake.building import (
     when,
 )
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, JSON, TEXT, UBIGINT, element, fields, list_of
+from frazil.snowflake.kinds import shown as kind_shown
 from frazil.snowflake.paths import Step, walk, written_steps
 from frazil.snowflake.places import Refused
 from frazil.snowflake.reading import shown
@@ -81,7 +82,7 @@ def flattened(x: Translator, node: exp.Explode, place: str, called: str, left: S
     start = x(given["INPUT"])
     whole = walk(x.types, start, way, shown(given["INPUT"]))
     if not way and not (x.types.is_nested(whole) or x.types.is_variant(whole) or x.types.is_text(whole)):
-        document(x.types, whole, "the input of FLATTEN")
+        raise Refused(f"the input of FLATTEN is a {kind_shown(x.types.of(whole))}: it has nothing inside", given["INPUT"])
     recursive = _truth(given, "RECURSIVE")
     rows = _rows(x.types, whole, _MODES[mode], recursive=recursive)
     source = _source(place, called, whole, way, left, rows.value, recursive=recursive)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from frazil.snowflake.assembly import Assembly, aliased, final, from_query, is_document, limits
+from frazil.snowflake.binding import check_binding
 from frazil.snowflake.building import cast, column, name, typed
 from frazil.snowflake.compiled import Compiled, ResultColumn, Scan
 from frazil.snowflake.expressions import Expressions
@@ -45,6 +46,7 @@ class Compiler:
         found = self.query(tree, None, texts, top=True)
         if self._ctes:
             found.sql.set("with_", exp.With(expressions=self._ctes))
+        check_binding(found.sql, self._reads, tree)
         columns = tuple(ResultColumn(each.name, is_document(each.type)) for each in found.outputs)
         return Compiled(rendered(found.sql), columns, tuple(_scan(each) for each in self._reads))
 

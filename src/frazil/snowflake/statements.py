@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -124,7 +125,7 @@ def read(text: str) -> Statement:
         if words[0].token_type in _QUERIES:
             return _query(text, words)
         if first == "EXPLAIN":
-            return _explain(text, words)
+            return _explain(text, words[0].end + 1)
         if first == "SHOW":
             return _show(text, words)
         if first in ("DESCRIBE", "DESC"):
@@ -144,13 +145,16 @@ def _query(text: str, words: list[Token]) -> Select:
     return Select(text, tree, tuple(item_texts(words, text)))
 
 
-def _explain(text: str, words: list[Token]) -> Explain:
-    rest = words[1:]
-    if rest and rest[0].text.upper() == "USING":
-        rest = rest[2:]
-    if not rest or rest[0].token_type not in _QUERIES:
-        raise InvalidQuery("EXPLAIN explains a SELECT", pointed(text, words[0].start, words[-1].end))
-    return Explain(_query(text, rest))
+def _explain(text: str, end: int) -> Explain:
+    """EXPLAIN, of which the tokenizer leaves the rest as it is; `end` is where the word ends."""
+    using = re.match(r"\s+using\s+\w+\s", text[end:], re.IGNORECASE)
+    begin = end + (using.end() if using else 0)
+    # Places in the text stay what they are.
+    blank = "".join(each if each == "\n" else " " for each in text[:begin]) + text[begin:]
+    words = without_end(tokens(blank))
+    if not words or words[0].token_type not in _QUERIES:
+        raise InvalidQuery("EXPLAIN explains a SELECT", pointed(text, 0, max(end - 1, 0)))
+    return Explain(_query(blank, words))
 
 
 def _show(text: str, words: list[Token]) -> Show:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 from typing import Any
 
 import duckdb
@@ -16,7 +15,7 @@ from frazil.snowflake.places import Refused
 from frazil.snowflake.reading import shown
 from frazil.snowflake.rendering import rendered
 from frazil.snowflake.translator import Translator
-from frazil.snowflake.typed import said
+from frazil.snowflake.typed import empty_duckdb, said
 
 _INFORMATION = ("APPEND_ONLY", "DEFAULT")
 
@@ -72,15 +71,10 @@ def _constant(x: Translator, node: exp.Expr, value: exp.Expr) -> Any:
     if any(each.table for each in value.find_all(exp.Column)) or value.find(exp.Query):
         raise Refused(f"{shown(node)} is no constant: a moment is the same for all rows", node)
     try:
-        row = _connection().cursor().execute(f"SELECT {rendered(value)}").fetchone()
+        row = empty_duckdb().cursor().execute(f"SELECT {rendered(value)}").fetchone()
     except duckdb.Error as error:
         raise Refused(f"{shown(node)}: {said(str(error))}", node) from error
     return row[0] if row else None
-
-
-@functools.cache
-def _connection() -> Any:
-    return duckdb.connect(":memory:", config={"enable_external_access": "false", "threads": "1"})
 
 
 def _now() -> int:

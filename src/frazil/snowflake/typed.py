@@ -119,7 +119,7 @@ def _copy(node: exp.Expr) -> exp.Expr:
 def _asked(expression: str, parts: Sequence[str]) -> exp.DataType:
     columns = ", ".join(f'CAST(NULL AS {part}) AS "p{n}"' for n, part in enumerate(parts)) or "1"
     try:
-        described = _connection().cursor().execute(f"SELECT {expression} FROM (SELECT {columns}) LIMIT 0").description
+        described = empty_duckdb().cursor().execute(f"SELECT {expression} FROM (SELECT {columns}) LIMIT 0").description
     except duckdb.Error as error:
         raise Refused(said(str(error))) from error
     found = kinds.of_duckdb(described[0][1])
@@ -129,7 +129,7 @@ def _asked(expression: str, parts: Sequence[str]) -> exp.DataType:
 
 
 @functools.cache
-def _connection() -> Any:
+def empty_duckdb() -> Any:
     """A DuckDB that has nothing and reaches nothing."""
     return duckdb.connect(
         ":memory:",
