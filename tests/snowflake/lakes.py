@@ -15,9 +15,10 @@ from sqlglot import exp
 from frazil.errors import InvalidQuery
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType, TableName
 from frazil.snowflake import kinds
-from frazil.snowflake.compiled import Compiled
+from frazil.snowflake.compiled import Compiled, Filter
 from frazil.snowflake.lake import NOW, Moment
 from frazil.snowflake.statements import Select, read
+from frazil.snowflake.tables import place_names
 from frazil.snowflake.typed import said
 from frazil.sql import ident
 
@@ -57,8 +58,10 @@ SEED = {
 """The record of the documentation of the connector that frazil replaces, which its query is shown with."""
 
 _SEED_TYPES = (
-    'STRUCT("offset" BIGINT, topic VARCHAR, "partition" INTEGER, "key" VARCHAR, schema_id INTEGER, CreateTime BIGINT, '
-    "headers MAP(VARCHAR, VARCHAR))",
+    (
+        'STRUCT("offset" BIGINT, topic VARCHAR, "partition" INTEGER, "key" VARCHAR, schema_id INTEGER, CreateTime BIGINT, '
+        "headers MAP(VARCHAR, VARCHAR))"
+    ),
     "STRUCT(ID BIGINT, PSI BIGINT, etc VARCHAR)",
 )
 
@@ -71,7 +74,7 @@ class Lake:
     def __init__(self) -> None:
         self.duckdb = duckdb.connect(":memory:")
         self._tables: dict[TableName, tuple[str, list[Column]]] = {}
-        self._others: list[tuple[str, ...]] = []
+        self.asked: list[tuple[TableName, Moment]] = []
 
     def create(self, name: str, select: str, namespace: tuple[str, ...] = PUBLIC) -> None:
         """A table of a query's rows."""
@@ -91,6 +94,7 @@ class Lake:
         return [each for each in self._tables if each.namespace == namespace]
 
     def columns(self, table: TableName, moment: Moment = NOW) -> list[Column]:
+        self.asked.append((table, moment))
         return self._tables[table][1]
 
     def compiled(self, query: str) -> Compiled:
@@ -99,18 +103,25 @@ class Lake:
         assert isinstance(statement, Select)
         return statement.compile(self)
 
-    def run(self, compiled: Compiled) -> list[tuple[Any, ...]]:
-        """The rows as they leave DuckDB."""
+    def run(self, compiled: Compiled, *, pruned: bool = False) -> list[tuple[Any, ...]]:
+        """The rows as they leave DuckDB; `pruned` reads no row that a filter leaves out."""
         for scan in compiled.scans:
             stored, columns = self._tables[scan.table]
             # Nothing but what the query says it needs is there.
-            kept = [each.name for each in columns if scan.columns is None or each.name in scan.columns]
-            listed = ", ".join(f"{ident(each)} AS {ident(each)}" for each in kept) or "1"
+            names = [each.name for each in columns]
+            kept = {
+                stored_as: name
+                for stored_as, name in zip(place_names(names), names, strict=True)
+                if scan.columns is None or name in scan.columns
+            }
+            listed = ", ".join(f"{ident(stored_as)} AS {ident(name)}" for stored_as, name in kept.items()) or "1"
+            kept_rows = " AND ".join(_condition(each) for each in scan.filters if pruned) or "TRUE"
             self.duckdb.execute(
-                f"CREATE OR REPLACE TEMP VIEW {ident(scan.place)} AS SELECT {listed} FROM {ident(stored)}"
+                f"CREATE OR REPLACE TEMP VIEW {ident(scan.place)} AS SELECT {listed} FROM {ident(stored)} "
+                f"WHERE {kept_rows}"
             )
         try:
-            table = self.duckdb.execute(compiled.text).to_arrow_table()
+            table = self.duckdb.sql(compiled.text).to_arrow_table()
         except duckdb.Error as error:
             raise InvalidQuery(said(str(error))) from error
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -120,7 +131,10 @@ class Lake:
         compiled = self.compiled(query)
         documents = [column.is_document for column in compiled.columns]
         return [
-            [_document(value) if is_document else _value(value) for value, is_document in zip(row, documents, strict=True)]
+            [
+                _document(value) if is_document else _value(value)
+                for value, is_document in zip(row, documents, strict=True)
+            ]
             for row in self.run(compiled)
         ]
 
@@ -180,6 +194,17 @@ def _iceberg(kind: exp.DataType | None) -> IcebergType:
         case exp.DType.STRUCT:
             return StructType(tuple(Column(0, name, _iceberg(each)) for name, each in kinds.fields(kind)))
     return Primitive(_NAMES[kind.this.name])
+
+
+def _condition(filter_: Filter) -> str:
+    column = ".".join(ident(each) for each in filter_.column)
+    values = [_quoted(each) for each in filter_.values]
+    match filter_.operator:
+        case "starts with":
+            return f"starts_with({column}, {values[0]})"
+        case "in":
+            return f"{column} IN ({', '.join(values)})"
+    return " ".join([column, filter_.operator, *values])
 
 
 def _document(value: str | None) -> Any:

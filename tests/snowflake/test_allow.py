@@ -61,7 +61,6 @@ REFUSED = [
     ("select * from directory(@stage)", "DIRECTORY"),
     ("select * into x from orders", "INTO"),
     ("select * from orders for update", "FOR UPDATE"),
-    ("select * from orders pivot (sum(a) for b in ('x'))", "PIVOT"),
     ("select * from orders match_recognize (pattern (a) define a as 1)", "MATCH_RECOGNIZE"),
     ("select * from orders connect by prior a = b", None),
     ("select * from orders asof join b match_condition (orders.a >= b.a)", None),

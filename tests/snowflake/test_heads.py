@@ -8,7 +8,6 @@ from frazil.snowflake.heads import head
 from frazil.snowflake.statements import Select, read
 
 
-
 def _read(query: str) -> Select:
     statement = read(query)
     assert isinstance(statement, Select)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -461,6 +462,6 @@ def test_the_clauses_of_a_select_work(lake_of_one: Lake, query: str):
 
 
 def test_every_function_there_is_has_been_tried():
-    tried = " ".join(each.upper() for expected, _ in GROUPS.values() for each in expected)
+    tried = " ".join(file.read_text().upper() for file in Path(__file__).parent.rglob("test_*.py"))
 
-    assert sorted(name for name in KNOWN if f"{name}(" not in tried + " ".join(CLAUSES).upper()) == []
+    assert sorted(name for name in KNOWN if f"{name}(" not in tried) == []

@@ -8,9 +8,8 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.functions import CLASSES, KNOWN, NAMED
-from frazil.snowflake.places import Refused
+from frazil.snowflake.places import Refused, near
 from frazil.snowflake.reading import shown
-from frazil.snowflake.scope import near
 
 _TWO: Final = frozenset({"this", "expression"})
 _LIST: Final = frozenset({"expressions"})

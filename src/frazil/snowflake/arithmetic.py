@@ -1,4 +1,4 @@
-"""Arithmetic by Snowflake's rules: `/` of exact numbers is an exact decimal, and whole numbers do not overflow early."""
+"""Arithmetic by Snowflake's rules: `/` of exact numbers is exact, and whole numbers do not overflow early."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from frazil.snowflake.expressions import Expressions
 from frazil.snowflake.items import Item, ordinal
 from frazil.snowflake.places import Refused
 from frazil.snowflake.reading import shown
-from frazil.snowflake.relations import Output, Query
 from frazil.snowflake.scope import matching
+from frazil.snowflake.sources import Output, Query
 from frazil.snowflake.translator import constant, direction, whole
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import boxed, is_there, key

@@ -41,9 +41,7 @@ def _empty(read: Read) -> exp.CTE:
         exp.Alias(this=_nothing(of_table(each.type)), alias=name(place))
         for each, place in zip(read.columns, places, strict=True)
     ]
-    return exp.CTE(
-        this=exp.Select(expressions=columns or [exp.null()]), alias=exp.TableAlias(this=name(read.place))
-    )
+    return exp.CTE(this=exp.Select(expressions=columns or [exp.null()]), alias=exp.TableAlias(this=name(read.place)))
 
 
 def _nothing(kind: exp.DataType) -> exp.Expr:

@@ -55,6 +55,10 @@ _NAMES: Final[dict[str, exp.DataType]] = {
     "VARIANT": JSON,
     "UUID": UUID,
 }  # fmt: skip
+_THERE_ARE: Final = (
+    "NUMBER, FLOAT, VARCHAR, BOOLEAN, DATE, TIME, TIMESTAMP_NTZ, TIMESTAMP_LTZ, TIMESTAMP_TZ, BINARY, VARIANT, OBJECT, "
+    "ARRAY"
+)
 _YES: Final = ("true", "t", "yes", "y", "on", "1")
 _NO: Final = ("false", "f", "no", "n", "off", "0")
 
@@ -75,8 +79,7 @@ def known_type(name: exp.DataType) -> exp.DataType:
     found = _NAMES.get(kind.name) if isinstance(kind, _D) else None
     if found is None:
         called = name.sql(dialect="snowflake")[:60]
-        raise Refused(f"{called} is no type to cast to; there are NUMBER, FLOAT, VARCHAR, BOOLEAN, DATE, TIME, "
-                      "TIMESTAMP_NTZ, TIMESTAMP_LTZ, TIMESTAMP_TZ, BINARY, VARIANT, OBJECT and ARRAY", name)  # fmt: skip
+        raise Refused(f"{called} is no type to cast to; there are {_THERE_ARE}", name)
     return found
 
 

@@ -34,7 +34,9 @@ class Expressions:
     def __init__(self, scope: Scope, types: Types, subqueries: Subqueries) -> None:
         self.types = types
         self._scope = scope
-        self._subqueries = subqueries
+        self.subquery_of = subqueries
+        """Translates a query within an expression."""
+
         self._resolving: list[str] = []
         self._grouped_by: frozenset[str] = frozenset()
 
@@ -57,6 +59,8 @@ class Expressions:
                 found = self._function(node)
             else:
                 found = translate(self, node)
+                if isinstance(node, exp.Binary):
+                    self.types.of(found)
         except Refused as refused:
             if refused.node is None or not _has_place(refused.node):
                 refused.node = node
@@ -117,7 +121,7 @@ class Expressions:
 
     def subquery(self, node: exp.Expr) -> tuple[exp.Expr, Sequence[exp.DataType]]:
         """A query within an expression."""
-        return self._subqueries(node, self._scope)
+        return self.subquery_of(node, self._scope)
 
     def _function(self, node: exp.Expr) -> exp.Expr:
         found = self.bare_function(node)

@@ -82,7 +82,9 @@ def flattened(x: Translator, node: exp.Explode, place: str, called: str, left: S
     start = x(given["INPUT"])
     whole = walk(x.types, start, way, shown(given["INPUT"]))
     if not way and not (x.types.is_nested(whole) or x.types.is_variant(whole) or x.types.is_text(whole)):
-        raise Refused(f"the input of FLATTEN is a {kind_shown(x.types.of(whole))}: it has nothing inside", given["INPUT"])
+        raise Refused(
+            f"the input of FLATTEN is a {kind_shown(x.types.of(whole))}: it has nothing inside", given["INPUT"]
+        )
     recursive = _truth(given, "RECURSIVE")
     rows = _rows(x.types, whole, _MODES[mode], recursive=recursive)
     source = _source(place, called, whole, way, left, rows.value, recursive=recursive)
@@ -210,7 +212,7 @@ def _source(
         Field("VALUE", there, value),
         Field("THIS", this, this.type or JSON),
     ]
-    own = [column(place, "p", TEXT)] if recursive else [index.copy(), member.copy()]
+    own: list[exp.Expr] = [column(place, "p", TEXT)] if recursive else [index.copy(), member.copy()]
     return Source(called, "", fields_, identity=own)
 
 

@@ -11,9 +11,9 @@ from sqlglot import exp
 from frazil.snowflake.building import typed
 from frazil.snowflake.expressions import Expressions
 from frazil.snowflake.heads import head, upper
-from frazil.snowflake.places import Refused
+from frazil.snowflake.places import Refused, near
 from frazil.snowflake.reading import shown
-from frazil.snowflake.scope import Field, Scope, matching, near
+from frazil.snowflake.scope import Field, Scope, matching
 
 
 @dataclass(frozen=True, slots=True)

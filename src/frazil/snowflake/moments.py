@@ -8,12 +8,15 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, choice, compare, grouped, number, text, typed, when
-from frazil.snowflake.kinds import BIGINT, BOOLEAN, DATE, HUGEINT, NUMBER, TIMESTAMP, TIMESTAMPTZ, decimal
+from frazil.snowflake.kinds import BIGINT, BOOLEAN, DATE, HUGEINT, NUMBER, TEXT, TIMESTAMP, TIMESTAMPTZ, decimal
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text
 
 _YEAR_2969: Final = 31_536_000_000
 """Numbers below are seconds; below a thousand times of it milliseconds, then microseconds, then nanoseconds."""
+
+_ZONE: Final = r"(\d\d:\d\d(?::\d\d(?:\.\d*)?)?)\s*(?:Z|UTC|[+-]\d\d(?::?\d\d)?)$"
+_BEFORE_ZONE: Final = r"\s+([+-]\d\d(?::?\d\d)?)$"
 
 _DIGITS: Final = re.compile(r"-?[0-9]+")
 
@@ -36,8 +39,13 @@ def moment(types: Types, node: exp.Expr, kind: exp.DataType, *, safe: bool = Fal
 
 
 def _from_text(node: exp.Expr, kind: exp.DataType, *, safe: bool) -> exp.Expr:
-    # A text with a zone is its time in UTC: DuckDB's own rule for TIMESTAMP, and ours for dates.
-    through = cast(node, TIMESTAMP, safe=safe) if kind == DATE and not isinstance(node, exp.Literal) else node
+    # Without a zone a time is what the clock showed, whatever zone the text names; DuckDB would convert it to UTC.
+    pattern, kept = (_BEFORE_ZONE, r"\1") if kind == TIMESTAMPTZ else (_ZONE, r"\1")
+    if isinstance(node, exp.Literal):
+        plain: exp.Expr = text(re.sub(pattern, kept, node.name))
+    else:
+        plain = call("regexp_replace", node, text(pattern), text(kept), kind=TEXT)
+    through = cast(plain, TIMESTAMP, safe=safe) if kind == DATE else plain
     return cast(through, kind, safe=safe)
 
 

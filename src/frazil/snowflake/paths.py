@@ -78,7 +78,7 @@ def walk(types: Types, start: exp.Expr, way: Sequence[Step], called: str) -> exp
         elif kind == exp.DType.MAP:
             value = _entry(types, value, each)
         elif kind == exp.DType.VARIANT and not isinstance(each, exp.Expr):
-            value = _inner(types, value, each)
+            value = _inner(value, each)
         elif types.is_variant(value) or types.is_text(value) or types.is_null(value):
             return _extracted(types, value, way[place:], called)
         elif place == 0:
@@ -129,12 +129,12 @@ def _entry(types: Types, value: exp.Expr, wanted: Step) -> exp.Expr:
     return call("map_extract_value", value, cast(sought, key, safe=True), kind=kind)
 
 
-def _inner(types: Types, value: exp.Expr, wanted: str | int) -> exp.Expr:
+def _inner(value: exp.Expr, wanted: str | int) -> exp.Expr:
     """A step into a VARIANT column."""
     bare = value.copy()
     if isinstance(wanted, str):
         found = call("variant_extract", value, text(wanted), kind=VARIANT)
-        there = call("variant_exists", bare, text(wanted), kind=BOOLEAN)
+        there: exp.Expr = call("variant_exists", bare, text(wanted), kind=BOOLEAN)
     elif wanted < 0:
         return null(JSON)
     else:

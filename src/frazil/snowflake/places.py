@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Final
 
 from sqlglot import exp
@@ -41,3 +43,10 @@ def pointed(text: str, start: int, end: int) -> str:
     shown = "".join(each if each.isprintable() else " " for each in whole[left : left + _WIDTH])
     marks = " " * (at - left) + "^" * min(length, _WIDTH - (at - left))
     return f"line {line + 1}, column {at + 1}:\n  {'…' if left else ' '}{shown}\n   {marks}"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """What a message says of names that sound like one that there is not."""
+    spelled = {each.lower(): each for each in known if each}
+    found = [spelled[each] for each in difflib.get_close_matches(name.lower(), list(spelled), n=3)]
+    return f"; the nearest {'is' if len(found) == 1 else 'are'} {', '.join(found)}" if found else ""

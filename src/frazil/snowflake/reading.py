@@ -12,10 +12,17 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from frazil.errors import InvalidQuery
 from frazil.snowflake.functions import NAMED
-from frazil.snowflake.places import pointed
+from frazil.snowflake.places import near, pointed
 
 _LONGEST: Final = 80
 """Characters of a query that a message shows."""
+
+
+_TYPES: Final = (
+    "NUMBER", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "FLOAT", "DOUBLE", "REAL",
+    "VARCHAR", "STRING", "TEXT", "CHAR", "BOOLEAN", "DATE", "TIME", "DATETIME", "TIMESTAMP", "TIMESTAMP_NTZ",
+    "TIMESTAMP_LTZ", "TIMESTAMP_TZ", "BINARY", "VARBINARY", "VARIANT", "OBJECT", "ARRAY",
+)  # fmt: skip
 
 
 class _Parser(SnowflakeParser):
@@ -98,6 +105,8 @@ def _reason(error: SqlglotError, text: str) -> tuple[str, str]:
     said = str(first["description"]).rstrip(".")[:200]
     what = "something is missing" if said.startswith("Required keyword") else said[:1].lower() + said[1:]
     highlight = str(first["highlight"] or "")
+    if said.startswith("Expected type"):
+        what = f"there is no type {highlight[:40]}{near(highlight, _TYPES)}"
     line, column = int(first["line"] or 1), int(first["col"] or 1)
     # The parser's column is where the word ends.
     start = sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + max(column - len(highlight), 0)

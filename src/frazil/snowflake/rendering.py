@@ -7,12 +7,13 @@ from typing import Any, Final
 from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import UnsupportedError
+from sqlglot.generators.duckdb import DuckDBGenerator
 
 from frazil.snowflake.places import Refused
 
 
-class _Generator(DuckDB.Generator):
-    TYPE_MAPPING = {**DuckDB.Generator.TYPE_MAPPING, exp.DType.NULL: '"NULL"'}  # noqa: RUF012 (sqlglot's way)
+class _Generator(DuckDBGenerator):
+    TYPE_MAPPING = {**DuckDBGenerator.TYPE_MAPPING, exp.DType.NULL: '"NULL"'}  # noqa: RUF012 (sqlglot's way)
 
 
 class _PlainDuckDB(DuckDB):

@@ -5,14 +5,13 @@ An unquoted name is the one equal ignoring case, a quoted name exactly that.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlglot import exp
 
-from frazil.snowflake.places import Refused
+from frazil.snowflake.places import Refused, near
 from frazil.snowflake.reading import shown
 
 _T = TypeVar("_T")
@@ -142,13 +141,6 @@ class Scope:
 def matching(named: Iterable[tuple[str, _T]], wanted: exp.Identifier) -> list[_T]:
     """All that a name means."""
     return [value for name, value in named if _is(wanted, name)]
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """What a message says of names that sound like one that there is not."""
-    spelled = {each.lower(): each for each in known if each}
-    found = [spelled[each] for each in difflib.get_close_matches(name.lower(), list(spelled), n=3)]
-    return f"; the nearest {'is' if len(found) == 1 else 'are'} {', '.join(found)}" if found else ""
 
 
 def _is(wanted: exp.Identifier, name: str) -> bool:

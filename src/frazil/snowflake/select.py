@@ -18,12 +18,14 @@ from frazil.snowflake.kinds import JSON
 from frazil.snowflake.lake import Lake
 from frazil.snowflake.places import Refused
 from frazil.snowflake.reading import shown
-from frazil.snowflake.relations import Output, Query, Relations, number_rows, values_of
+from frazil.snowflake.relations import Relations, values_of
 from frazil.snowflake.rendering import rendered
 from frazil.snowflake.scope import Field, Scope, Source, matching
-from frazil.snowflake.tables import Read
+from frazil.snowflake.sources import Output, Query, number_rows
+from frazil.snowflake.tables import Read, with_twins
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import boxed
+from frazil.snowflake.windows import aggregated
 
 
 class Compiler:
@@ -117,8 +119,11 @@ class Compiler:
         select.set("joins", [relations.join(each) for each in node.args.get("joins") or ()])
         where = node.args.get("where")
         if where:
-            select.set("where", exp.Where(this=x.condition(where.this)))
-        note_filters(scope, self._types, relations, where.this if where else None)
+            condition = x.condition(where.this)
+            if aggregated(condition):
+                raise Refused("WHERE has an aggregate; a condition of one stands in HAVING", where)
+            select.set("where", exp.Where(this=condition))
+        note_filters(scope, relations.reads, where.this if where else None, relations.ons)
         assembly = Assembly(select, lambda: listed(node.expressions, scope, x, texts), x, node)
         found = assembly.query(self.new(), top=top)
         number_rows(select)
@@ -139,7 +144,10 @@ class Compiler:
                 f"{node.key.upper()}: the two sides have {len(left.outputs)} and {len(right.outputs)} columns", node
             )
         pairs = zip(left.outputs, right.outputs, strict=True)
-        outputs = [Output(one.name, self._types.common(one.type, other.type)) for one, other in pairs]
+        try:
+            outputs = [Output(one.name, self._types.common(one.type, other.type)) for one, other in pairs]
+        except Refused as refused:
+            raise Refused(f"{node.key.upper()}: {refused.reason}", node.expression) from refused
         sides = [self._side(side, outputs) for side in (left, right)]
         found: exp.Expr = type(node)(
             this=exp.Subquery(this=sides[0]),
@@ -154,7 +162,7 @@ class Compiler:
         place = self.new()
         columns = []
         for n, (mine, common) in enumerate(zip(query.outputs, outputs, strict=True)):
-            value = column(place, f"c{n}", mine.type)
+            value: exp.Expr = column(place, f"c{n}", mine.type)
             if mine.type != common.type:
                 value = boxed(self._types, value) if common.type == JSON else cast(value, common.type)
             columns.append(value)
@@ -180,6 +188,6 @@ def _as_kept(given: exp.Identifier) -> exp.Identifier:
 
 
 def _scan(read: Read) -> Scan:
-    needed = tuple(each.name for each in read.columns if each.name in read.reading.columns)
+    needed = tuple(with_twins([each.name for each in read.columns], read.reading.columns))
     filters = () if read.sampled else tuple(dict.fromkeys(read.filters))
     return Scan(read.place, read.table, needed, read.moment, read.since, filters)

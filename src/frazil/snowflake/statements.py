@@ -19,6 +19,9 @@ from frazil.snowflake.reading import parse, tokens, without_end
 from frazil.snowflake.select import Compiler
 
 _QUERIES: Final = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.VALUES})
+_LONGEST: Final = 500
+"""Characters of a reason."""
+
 _THERE_ARE: Final = "there are SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN"
 
 
@@ -165,7 +168,7 @@ def _show(text: str, words: list[Token]) -> Show:
         raise InvalidQuery(f"SHOW {kind.upper()[:40]} is not supported; {there}", pointed(text, 0, words[-1].end))
     unknown = {part for part, value in tree.args.items() if value} - _SHOWN
     if unknown:
-        part = sorted(unknown)[0].replace("_", " ").upper()
+        part = min(unknown).replace("_", " ").upper()
         raise InvalidQuery(f"SHOW takes LIKE, IN and LIMIT, not {part}", pointed(text, 0, words[-1].end))
     like, limit, scope = tree.args.get("like"), tree.args.get("limit"), tree.args.get("scope")
     scope_kind = str(tree.args.get("scope_kind") or "").upper()
@@ -197,4 +200,5 @@ def _names(table: exp.Expr) -> tuple[Name, ...]:
 
 def _invalid(refused: Refused, text: str) -> InvalidQuery:
     found = place(refused.node) if refused.node is not None else None
-    return InvalidQuery(refused.reason, pointed(text, *found) if found else "")
+    reason = refused.reason if len(refused.reason) <= _LONGEST else refused.reason[: _LONGEST - 1] + "…"
+    return InvalidQuery(reason, pointed(text, *found) if found else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,9 +11,9 @@ from sqlglot import exp
 from frazil.model import Column, Primitive, TableName
 from frazil.snowflake.compiled import Filter
 from frazil.snowflake.lake import NOW, Lake, Moment
-from frazil.snowflake.places import Refused
+from frazil.snowflake.places import Refused, near
 from frazil.snowflake.reading import shown
-from frazil.snowflake.scope import Reading, matching, near
+from frazil.snowflake.scope import Reading, matching
 
 DEFAULT_NAMESPACE: Final = "public"
 INFORMATION_SCHEMA: Final = "information_schema"
@@ -76,7 +76,7 @@ def existing(node: exp.Table, lake: Lake) -> TableName:
     if not found:
         known = [each.name for each in tables]
         listed = ", ".join(known[:_MOST_SHOWN]) + (", …" if len(known) > _MOST_SHOWN else "")
-        called = last.name if last.quoted else last.name.upper()
+        called = (last.name if last.quoted else last.name.upper())[:60]
         hint = near(last.name, known)
         raise Refused(
             f"there is no table {'.'.join((*namespace, called))}; {'.'.join(namespace)} has: {listed or 'none'}{hint}",
@@ -93,7 +93,8 @@ def _namespace(node: exp.Table, before: list[exp.Identifier], lake: Lake) -> tup
     if found:
         return found
     first, *rest = before
-    if rest and matching([(lake.name, lake.name)], first):
+    is_catalog = bool(matching([(lake.name, True)], first))
+    if rest and is_catalog:
         found = _spelled(lake, tuple(each.name for each in rest), rest)
     elif rest:
         raise Refused(f"{shown(node)}: the catalog is {lake.name}, not {first.name}; write namespace.table", node)
@@ -103,18 +104,14 @@ def _namespace(node: exp.Table, before: list[exp.Identifier], lake: Lake) -> tup
     called = ".".join(each.name for each in before)
     hint = near(called, known)
     there_are = ", ".join(known[:_MOST_SHOWN]) or "none"
-    raise Refused(
-        f"there is no table {shown(node)}: there is no namespace {called}; there are: {there_are}{hint}", node
-    )
+    reason = f"there is no table {shown(node)}: there is no namespace {called}; there are: {there_are}{hint}"
+    raise Refused(reason, node)
 
 
 def _spelled(lake: Lake, plain: tuple[str, ...], parts: list[exp.Identifier]) -> tuple[str, ...] | None:
-    if len(parts) == 1 and matching([(INFORMATION_SCHEMA, 0)], parts[0]):
+    if len(parts) == 1 and matching([(INFORMATION_SCHEMA, True)], parts[0]):
         return (INFORMATION_SCHEMA,)
-    found = [
-        each for each in lake.namespaces()
-        if len(each) == len(parts) and all(matching([(name, 0)], part) for name, part in zip(each, parts, strict=True))
-    ]  # fmt: skip
+    found = [each for each in lake.namespaces() if _means(parts, each)]
     if len(found) > 1:
         exact = [each for each in found if each == plain]
         if exact:
@@ -122,6 +119,11 @@ def _spelled(lake: Lake, plain: tuple[str, ...], parts: list[exp.Identifier]) ->
         names = " or ".join(".".join(each) for each in found)
         raise Refused(f"{'.'.join(plain)} can mean {names}: write which one, in double quotes", parts[0])
     return tuple(found[0]) if found else None
+
+
+def _means(parts: list[exp.Identifier], namespace: tuple[str, ...]) -> bool:
+    same = len(parts) == len(namespace)
+    return same and all(matching([(name, True)], part) for name, part in zip(namespace, parts, strict=True))
 
 
 def columns(lake: Lake, table: TableName, moment: Moment = NOW) -> Sequence[Column]:
@@ -134,16 +136,21 @@ def columns(lake: Lake, table: TableName, moment: Moment = NOW) -> Sequence[Colu
 def place_names(columns: Sequence[str]) -> list[str]:
     """What columns of a table are called in its place: as the table spells them.
 
-    DuckDB takes names that differ by case alone for the same, so the later ones get a number.
+    DuckDB takes names that differ by case alone for the same; in a view the later ones get a number.
     """
-    found: list[str] = []
-    taken = {each.lower() for each in columns}
-    seen: set[str] = set()
+    counts: dict[str, int] = {}
+    found = []
     for each in columns:
-        name, number = each, 1
-        while name.lower() in seen or (number > 1 and name.lower() in taken):
-            number += 1
-            name = f"{each}_{number}"
-        seen.add(name.lower())
+        name = each
+        while name.lower() in counts:
+            counts[name.lower()] += 1
+            name = f"{name}_{counts[name.lower()] - 1}"
+        counts[name.lower()] = 1
         found.append(name)
     return found
+
+
+def with_twins(columns: Sequence[str], needed: Container[str]) -> list[str]:
+    """The columns that are needed, and those that differ from them by case alone: together they have their names."""
+    alike = {each.lower() for each in columns if each in needed}
+    return [each for each in columns if each.lower() in alike]

@@ -52,7 +52,7 @@ def moment(x: Translator, node: exp.Expr) -> Moment:
 
 
 def _number(x: Translator, node: exp.Expr) -> float:
-    found = _constant(x, node, x(node))
+    found = _constant(node, x(node))
     if isinstance(found, int | float) or hasattr(found, "as_tuple"):
         return float(found)
     raise Refused(f"OFFSET is a number of seconds, like -60*5, not {shown(node)}", node)
@@ -60,13 +60,13 @@ def _number(x: Translator, node: exp.Expr) -> float:
 
 def _milliseconds(x: Translator, node: exp.Expr) -> int:
     asked = exp.Anonymous(this="epoch_us", expressions=[to_type(x.types, x(node), TIMESTAMPTZ)])
-    found = _constant(x, node, asked)
+    found = _constant(node, asked)
     if not isinstance(found, int):
         raise Refused(f"TIMESTAMP is a time, like '2026-01-31 12:00:00'::timestamp, not {shown(node)}", node)
     return found // 1000
 
 
-def _constant(x: Translator, node: exp.Expr, value: exp.Expr) -> Any:
+def _constant(node: exp.Expr, value: exp.Expr) -> Any:
     """What an expression is that reads no table."""
     if any(each.table for each in value.find_all(exp.Column)) or value.find(exp.Query):
         raise Refused(f"{shown(node)} is no constant: a moment is the same for all rows", node)

@@ -89,7 +89,11 @@ class Types:
         either = (one.this, other.this)
         if exp.DType.JSON in either or exp.DType.VARIANT in either:
             return kinds.JSON
-        return _asked("COALESCE(p0, p1)", (rendered(one), rendered(other)))
+        try:
+            return _asked("COALESCE(p0, p1)", (rendered(one), rendered(other)))
+        except Refused as error:
+            reason = f"a {kinds.shown(one)} and a {kinds.shown(other)} have no type together: cast one of them"
+            raise Refused(reason) from error
 
 
 def _question(node: exp.Expr) -> tuple[str, tuple[str, ...]]:
@@ -103,14 +107,15 @@ def _question(node: exp.Expr) -> tuple[str, tuple[str, ...]]:
         if isinstance(each.parent, exp.Cast | exp.TryCast) and each is each.parent.args.get("to"):
             return each
         parts.append(rendered(each.type))
-        return exp.Column(this=name(f"p{len(parts) - 1}"))
+        part: exp.Expr = exp.Column(this=name(f"p{len(parts) - 1}"))
+        return part
 
     root = _copy(node)
     return rendered(root.transform(put, copy=False)), tuple(parts)
 
 
 def _copy(node: exp.Expr) -> exp.Expr:
-    found = node.copy()
+    found: exp.Expr = node.copy()
     found.type = None
     return found
 
@@ -148,4 +153,4 @@ def said(message: str) -> str:
     first = message.split("\n", 1)[0]
     first = re.sub(r"^(\w+ )*Error: ", "", first)
     first = re.sub(r" You might need to add explicit type casts\.?.*", "", first)
-    return first[:200].rstrip(". ")
+    return first[:200].rstrip(".! ")

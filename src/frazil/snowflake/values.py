@@ -161,6 +161,10 @@ def _alike(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp
         return left, read_as(types, right, left)
     if types.is_text(left) and types.is_number(right) and not isinstance(left, exp.Literal):
         return read_as(types, left, right, safe=False), right
+    if types.is_moment(left) and types.is_text(right):
+        return left, read_as(types, right, left, safe=False)
+    if types.is_text(left) and types.is_moment(right):
+        return read_as(types, left, right, safe=False), right
     if types.is_nested(left) and types.is_nested(right) and types.of(left) != types.of(right):
         return key(types, boxed(types, left)), key(types, boxed(types, right))
     return left, right
