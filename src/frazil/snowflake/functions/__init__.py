@@ -70,6 +70,9 @@ _BY_NAME: Final[dict[str, Function]] = {
 _SYNTAX: Final = ("POSITION", "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP")
 """Functions with a syntax of their own, which sqlglot reads."""
 
+_TO_BOOLEAN: Final = {False: "TO_BOOLEAN", True: "TRY_TO_BOOLEAN"}
+"""What sqlglot makes of a cast to BOOLEAN as well."""
+
 NAMED: Final[Mapping[str, Override]] = {
     **{name: _named(name, function) for name, function in _BY_NAME.items() if name not in _SYNTAX},
     **{name: _ordered(function) for name, function in aggregates.ORDERED.items()},
@@ -87,7 +90,8 @@ OVERRIDES: Final[Mapping[type[exp.Expr], Override]] = {
     exp.RegexpLike: _read(lambda types, arguments: regexps.matches("REGEXP", types, arguments), "this", "expression"),
     exp.Array: documents.written_array,
     exp.Struct: documents.written_object,
-    **dict.fromkeys((exp.FirstValue, exp.LastValue, exp.NthValue), aggregates.of_partition),
+    **dict.fromkeys((exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue), aggregates.of_rows),
+    exp.ToBoolean: lambda node, types: numbers.FUNCTIONS[_TO_BOOLEAN[bool(node.args.get("safe"))]](types, [node.this]),
 }
 """By sqlglot's kind of node."""
 
@@ -99,6 +103,8 @@ CLASSES: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
     exp.Struct: frozenset({"expressions"}),
     **dict.fromkeys((exp.FirstValue, exp.LastValue), frozenset({"this"})),
     exp.NthValue: frozenset({"this", "offset"}),
+    **dict.fromkeys((exp.Lag, exp.Lead), frozenset({"this", "offset", "default"})),
+    exp.ToBoolean: frozenset({"this", "safe"}),
     **dict.fromkeys(
         (exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, exp.Localtime, exp.Localtimestamp), frozenset({"this"})
     ),
@@ -108,5 +114,5 @@ CLASSES: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
 WORDS: Final[Mapping[str, frozenset[int]]] = moments.WORDS
 """Of functions in NAMED: the places of arguments that are words, like the unit of DATEADD."""
 
-KNOWN: Final[frozenset[str]] = frozenset({*NAMED, *_SYNTAX, "EXTRACT", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
+KNOWN: Final[frozenset[str]] = frozenset({*NAMED, *_SYNTAX, "EXTRACT", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
 """The names of all functions there are, in upper case."""

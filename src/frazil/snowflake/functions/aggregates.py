@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, not_null, null, text, typed, variable
 from frazil.snowflake.functions.documents import from_list, from_members
-from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_double, as_exact, as_integer, read, template, whole  # noqa: E501
+from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_double, as_exact, as_integer, rank, read, template, whole  # noqa: E501
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, JSON, NUMBER, TEXT, decimal, element
 from frazil.snowflake.places import Refused
 from frazil.snowflake.rendering import rendered
@@ -80,7 +80,7 @@ def _extreme(name: str, function: str) -> Function:
         arity(name, values, 1, 1)
         value = values[0]
         if types.is_variant(value):
-            return call(f"arg_{function}", boxed(types, value), key(types, value.copy()), kind=JSON)
+            return call(f"arg_{function}", boxed(types, value), rank(types, value.copy()), kind=JSON)
         return call(function, value, kind=types.of(value))
 
     return extreme
@@ -89,7 +89,7 @@ def _extreme(name: str, function: str) -> Function:
 def _extreme_by(name: str, function: str) -> Function:
     def extreme(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         arity(name, arguments, 2, 3)
-        value, by = arguments[0], key(types, arguments[1])
+        value, by = arguments[0], rank(types, arguments[1])
         if len(arguments) == 2:
             return call(f"arg_{function}_null", value, by, kind=types.of(value))
         most = whole(name, arguments[2], "the number of values")
@@ -210,17 +210,6 @@ def _true_events(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     return call("count_if", template("coalesce(a, false)", [as_condition(types, arguments[0])], BOOLEAN), kind=BIGINT)
 
 
-def _neighbour(name: str) -> Function:
-    def neighbour(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
-        arity(name, arguments, 1, 3)
-        value, *rest = arguments
-        if rest:
-            rest[0] = as_integer(types, rest[0])
-        return call(name.lower(), value, *rest, kind=types.of(value))
-
-    return neighbour
-
-
 def _ranking(name: str, kind: exp.DataType) -> Function:
     def ranking(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         count = 1 if name == "NTILE" else 0
@@ -230,11 +219,12 @@ def _ranking(name: str, kind: exp.DataType) -> Function:
     return ranking
 
 
-def of_partition(node: exp.Expr, types: Types) -> exp.Expr:
-    """FIRST_VALUE, LAST_VALUE and NTH_VALUE, which sqlglot reads."""
-    function = {exp.FirstValue: "first_value", exp.LastValue: "last_value", exp.NthValue: "nth_value"}[type(node)]
-    rest = [as_integer(types, node.args["offset"])] if node.args.get("offset") else []
-    return call(function, node.this, *rest, kind=types.of(node.this))
+def of_rows(node: exp.Expr, types: Types) -> exp.Expr:
+    """LAG, LEAD and those that take a row of the partition: they stay what sqlglot reads, for IGNORE NULLS."""
+    parts = {part: each for part, each in node.args.items() if each}
+    if isinstance(parts.get("offset"), exp.Expr):
+        parts["offset"] = as_integer(types, parts["offset"])
+    return typed(type(node)(**parts), types.of(node.this))
 
 
 _DOUBLES: Final = {
@@ -286,8 +276,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "GROUPING_ID": _grouping,
     "RATIO_TO_REPORT": _share,
     "CONDITIONAL_TRUE_EVENT": _true_events,
-    "LAG": _neighbour("LAG"),
-    "LEAD": _neighbour("LEAD"),
     "NTILE": _ranking("NTILE", BIGINT),
     **{name: _ranking(name, BIGINT) for name in ("ROW_NUMBER", "RANK", "DENSE_RANK")},
     **{name: _ranking(name, DOUBLE) for name in ("PERCENT_RANK", "CUME_DIST")},

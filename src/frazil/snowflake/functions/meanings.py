@@ -96,6 +96,13 @@ def _any(_: Types, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def rank(types: Types, node: exp.Expr) -> exp.Expr:
+    """What the largest and the smallest are found by: of VARIANTs, a number is more than a text."""
+    if not types.is_variant(node):
+        return node
+    return template("{'is_number': a.n IS NOT NULL, 'n': a.n, 't': a.t}", [values.key(types, node)])
+
+
 _WAYS: Final[dict[str, Way]] = {
     "t": values.as_text,
     "n": as_exact,

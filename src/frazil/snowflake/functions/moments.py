@@ -266,7 +266,7 @@ _TEXT_PARTS: Final = """
 WORDS: Final = {
     **dict.fromkeys(("DATE_PART", "DATE_TRUNC", "DATEADD", "TIMEADD", "TIMESTAMPADD"), frozenset({0})),
     **dict.fromkeys(("DATEDIFF", "TIMEDIFF", "TIMESTAMPDIFF"), frozenset({0})),
-    **dict.fromkeys(("TRUNC", "TRUNCATE", "LAST_DAY"), frozenset({1})),
+    "LAST_DAY": frozenset({1}),
     "TIME_SLICE": frozenset({2}),
 }
 """Which arguments are words."""

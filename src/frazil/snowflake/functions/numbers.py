@@ -145,7 +145,7 @@ _DOUBLES: Final = """
     POWER|POW(dd) = power(a, b)
     SQUARE(d) = a * a
     SQRT(d)
-    CBRT(d)
+    CBRT(d) = CASE WHEN pow(round(cbrt(a)), 3) = a THEN round(cbrt(a)) ELSE cbrt(a) END
     EXP(d)
     LN(d)
     LOG(dd)
