@@ -50,7 +50,7 @@ def rows(query: str) -> list[list[Any]]:
     statement = read(query)
     assert isinstance(statement, Select)
     compiled = statement.compile(Nothing())
-    found = _database().cursor().execute(compiled.text).to_arrow_table().to_pylist()
+    found = _database().cursor().sql(compiled.text).to_arrow_table().to_pylist()
     return [
         [_plain(value, column.is_document) for value, column in zip(row.values(), compiled.columns, strict=True)]
         for row in found

@@ -224,7 +224,8 @@ def of_rows(node: exp.Expr, types: Types) -> exp.Expr:
     parts = {part: each for part, each in node.args.items() if each}
     if isinstance(parts.get("offset"), exp.Expr):
         parts["offset"] = as_integer(types, parts["offset"])
-    return typed(type(node)(**parts), types.of(node.this))
+    # Without a type: OVER, which it needs, decides.
+    return type(node)(**parts)
 
 
 _DOUBLES: Final = {

@@ -100,7 +100,7 @@ def rank(types: Types, node: exp.Expr) -> exp.Expr:
     """What the largest and the smallest are found by: of VARIANTs, a number is more than a text."""
     if not types.is_variant(node):
         return node
-    return template("{'is_number': a.n IS NOT NULL, 'n': a.n, 't': a.t}", [values.key(types, node)])
+    return template("CASE WHEN a IS NOT NULL THEN {'is_number': struct_extract(a, 'n') IS NOT NULL, 'n': struct_extract(a, 'n'), 't': struct_extract(a, 't')} END", [values.key(types, node)])
 
 
 _WAYS: Final[dict[str, Way]] = {
