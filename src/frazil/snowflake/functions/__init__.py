@@ -114,5 +114,7 @@ CLASSES: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
 WORDS: Final[Mapping[str, frozenset[int]]] = moments.WORDS
 """Of functions in NAMED: the places of arguments that are words, like the unit of DATEADD."""
 
-KNOWN: Final[frozenset[str]] = frozenset({*NAMED, *_SYNTAX, "EXTRACT", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
+KNOWN: Final[frozenset[str]] = frozenset(
+    {*NAMED, *_SYNTAX, "EXTRACT", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
+)
 """The names of all functions there are, in upper case."""

@@ -5,15 +5,27 @@ Those that are more than one of DuckDB's aggregates have it within; OVER then be
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from frazil.snowflake.building import call, cast, not_null, null, text, typed, variable
+from frazil.snowflake.building import call, not_null, text, typed, variable
 from frazil.snowflake.functions.documents import from_list, from_members
-from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_double, as_exact, as_integer, rank, read, template, whole  # noqa: E501
-from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, JSON, NUMBER, TEXT, decimal, element
+from frazil.snowflake.functions.meanings import (
+    Function,
+    arity,
+    as_condition,
+    as_double,
+    as_exact,
+    as_integer,
+    rank,
+    read,
+    template,
+    whole,
+)
+from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, JSON, TEXT
 from frazil.snowflake.places import Refused
 from frazil.snowflake.rendering import rendered
 from frazil.snowflake.typed import Types
@@ -118,7 +130,11 @@ def _collected(types: Types, value: exp.Expr, order: exp.Order | None, *, distin
         if len(order.expressions) != 1:
             raise Refused("with DISTINCT, WITHIN GROUP orders by the same value only")
         (only,) = order.expressions
-        by = exp.Order(expressions=[exp.Ordered(this=value.copy(), desc=only.args.get("desc"), nulls_first=only.args.get("nulls_first"))])  # noqa: E501
+        by = exp.Order(
+            expressions=[
+                exp.Ordered(this=value.copy(), desc=only.args.get("desc"), nulls_first=only.args.get("nulls_first"))
+            ]
+        )  # noqa: E501
     return _listed(value, by, present=value.copy(), distinct=distinct)
 
 
@@ -128,7 +144,9 @@ def _listagg(types: Types, arguments: list[exp.Expr], order: exp.Order | None) -
     separator = as_text(types, values[1]) if len(values) > 1 else text("")
     item = rendered(as_text(types, variable("x", types.of(values[0]))))
     collected = _collected(types, values[0], order, distinct=distinct)
-    return template(f"coalesce(array_to_string(list_transform(a, lambda x: {item}), b), '')", [collected, separator], TEXT)
+    return template(
+        f"coalesce(array_to_string(list_transform(a, lambda x: {item}), b), '')", [collected, separator], TEXT
+    )
 
 
 def _array_agg(types: Types, arguments: list[exp.Expr], order: exp.Order | None) -> exp.Expr:
@@ -146,7 +164,9 @@ def _array_unique_agg(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
 def _object_agg(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("OBJECT_AGG", arguments, 2, 2)
     member, value = as_text(types, arguments[0]), boxed(types, arguments[1])
-    pair = template("CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {'k': a, 'v': CAST(b AS VARCHAR)} END", [member, value])
+    pair = template(
+        "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {'k': a, 'v': CAST(b AS VARCHAR)} END", [member, value]
+    )
     return from_members(template("coalesce(a, [])", [_listed(pair, None, present=pair.copy())]))
 
 
@@ -169,14 +189,13 @@ def _percentile(name: str, function: str) -> Aggregate:
         share, (by,) = arguments[0], order.expressions
         if not isinstance(share, exp.Literal) or share.is_string or not 0 <= float(share.name) <= 1:
             raise Refused(f"{name} takes a share between 0 and 1 that is written in the query", share)
-        value = by.this
-        if by.args.get("desc") and function == "quantile_disc":
-            value = exp.Order(this=value, expressions=[])
-            ordered = exp.Ordered(this=by.this.copy(), desc=True, nulls_first=False)
-            kind = types.of(by.this)
-            return call(function, by.this, exp.Order(this=share, expressions=[ordered]), kind=kind)
-        wanted = template("1 - a", [share], types.of(share)) if by.args.get("desc") else share
-        return call(function, value, wanted, kind=types.of(by.this) if function == "quantile_disc" else None)
+        value = as_exact(types, by.this) if types.is_variant(by.this) else by.this
+        if function == "quantile_disc":
+            ordered = exp.Ordered(this=value.copy(), desc=by.args.get("desc"), nulls_first=False)
+            return call(function, value, exp.Order(this=share, expressions=[ordered]), kind=types.of(value))
+        if by.args.get("desc"):
+            share = exp.Literal.number(str(1 - decimal.Decimal(share.name)))
+        return call(function, value, share)
 
     return percentile
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.building import text, typed, variable
+from frazil.snowflake.building import variable
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.documents import from_list
 from frazil.snowflake.functions.meanings import Function, arity, as_integer, as_list, read, table, template
@@ -16,8 +16,8 @@ from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed, key
 
 _LISTS: Final[dict[str, tuple[str, str]]] = {
-    "ARRAY_APPEND": ("lj", "list_append(a, b)"),
-    "ARRAY_PREPEND": ("lj", "list_prepend(b, a)"),
+    "ARRAY_APPEND": ("lj", "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
+    "ARRAY_PREPEND": ("lj", "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
     "ARRAY_CAT": ("ll", "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"),
     "ARRAY_COMPACT": ("l", "list_filter(a, lambda x: x IS NOT NULL AND CAST(x AS VARCHAR) <> 'null')"),
     "ARRAY_REVERSE": ("l", "list_reverse(a)"),
@@ -80,11 +80,9 @@ def _position(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
 
 def _distinct(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("ARRAY_DISTINCT", arguments, 1, 1)
-    found = "list_filter(a, lambda x, i: coalesce(list_position(KEYS(a), KEY) = i, list_position(a, NULL) = i))"
     whole = as_list(types, arguments[0])
-    first = "list_transform(list_filter(list_transform(KEYS(a), lambda k, i: {'k': k, 'i': i}), lambda s: {}), lambda s: a[s.i])"
+    first = "list_transform(list_filter(list_transform(KEYS(a), lambda k, i: {'k': k, 'i': i}), lambda s: {}), lambda s: list_extract(a, s.i))"
     keep = "len(list_filter(list_slice(KEYS(a), 1, s.i), lambda k: k IS NOT DISTINCT FROM s.k)) = 1"
-    del found
     return from_list(_keyed(types, first.replace("{}", keep), [whole]))
 
 
@@ -97,7 +95,7 @@ def _counted(name: str, *, common: bool) -> Function:
         nth = "len(list_filter(list_slice(KEYS(a), 1, s.i), lambda k: k IS NOT DISTINCT FROM s.k))"
         others = "len(list_filter(KEYS(b), lambda k: k IS NOT DISTINCT FROM s.k))"
         kept = f"{nth} {'<=' if common else '>'} {others}"
-        chosen = f"list_transform(list_filter(list_transform(KEYS(a), lambda k, i: {{'k': k, 'i': i}}), lambda s: {kept}), lambda s: a[s.i])"  # noqa: E501
+        chosen = f"list_transform(list_filter(list_transform(KEYS(a), lambda k, i: {{'k': k, 'i': i}}), lambda s: {kept}), lambda s: list_extract(a, s.i))"  # noqa: E501
         return from_list(_keyed(types, f"CASE WHEN b IS NOT NULL THEN {chosen} END", lists))
 
     return found
@@ -121,7 +119,7 @@ _PRESENT: Final = "list_filter(a, lambda x: x IS NOT NULL AND CAST(x AS VARCHAR)
 def _extreme(name: str, place: int) -> Function:
     def found(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         arity(name, arguments, 1, 1)
-        ranked = f"list_sort(list_transform({_PRESENT}, lambda x: {{'k': KEY, 'v': x}}))[{place}].v"
+        ranked = f"struct_extract(list_extract(list_sort(list_transform({_PRESENT}, lambda x: {{'k': KEY, 'v': x}})), {place}), 'v')"  # noqa: E501
         return _keyed(types, ranked, [as_list(types, arguments[0])], JSON)
 
     return found

@@ -9,7 +9,16 @@ from sqlglot import exp
 from frazil.snowflake.building import call, cast, text
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.formats import number_in, parsing, shown_in
-from frazil.snowflake.functions.meanings import Function, arity, as_exact, as_integer, as_moment, literal, template, whole
+from frazil.snowflake.functions.meanings import (
+    Function,
+    arity,
+    as_exact,
+    as_integer,
+    as_moment,
+    literal,
+    template,
+    whole,
+)
 from frazil.snowflake.kinds import BLOB, DATE, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, decimal
 from frazil.snowflake.moments import moment, since_1970
 from frazil.snowflake.places import Refused
@@ -153,7 +162,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
         )
     },
     **{
-        name: _timestamp_from_parts(name, TIMESTAMPTZ) for name in ("TIMESTAMP_LTZ_FROM_PARTS", "TIMESTAMP_TZ_FROM_PARTS")
+        name: _timestamp_from_parts(name, TIMESTAMPTZ)
+        for name in ("TIMESTAMP_LTZ_FROM_PARTS", "TIMESTAMP_TZ_FROM_PARTS")
     },
 }
 """What each becomes."""

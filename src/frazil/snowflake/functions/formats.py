@@ -35,7 +35,9 @@ def parsing(name: str, node: exp.Expr) -> str:
     Raises:
         Refused: it is no literal, or has a word that means nothing.
     """
-    return "".join(_percent(piece) if isinstance(piece, str) else "%n" if piece else "" for piece in _pieces(name, node))
+    return "".join(
+        _percent(piece) if isinstance(piece, str) else "%n" if piece else "" for piece in _pieces(name, node)
+    )
 
 
 def shown_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
@@ -47,7 +49,11 @@ def shown_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
     parts: list[str] = []
     for piece in _pieces(name, node):
         if isinstance(piece, int):
-            parts.append({0: "''", 3: "strftime(a, '%g')", 6: "strftime(a, '%f')"}.get(piece, f"left(strftime(a, '%n'), {piece})"))  # noqa: E501
+            parts.append(
+                {0: "''", 3: "strftime(a, '%g')", 6: "strftime(a, '%f')"}.get(
+                    piece, f"left(strftime(a, '%n'), {piece})"
+                )
+            )  # noqa: E501
         else:
             parts.append("strftime(a, " + text(piece).sql("duckdb") + ")")
     return template(" || ".join(parts) or "''", [value], TEXT)
@@ -66,7 +72,9 @@ def _pieces(name: str, node: exp.Expr) -> list[str | int]:
         if not match:
             word = re.match(r"[A-Za-z]+|.", rest, re.DOTALL)
             unknown = word[0] if word else rest
-            raise Refused(f"{name}: {unknown[:20]!r} in the format {written[:60]!r} is no element of a date or time", node)
+            raise Refused(
+                f"{name}: {unknown[:20]!r} in the format {written[:60]!r} is no element of a date or time", node
+            )
         rest = rest[match.end() :]
         if match["digits"] is not None:
             found.append(int(match["digits"] or 9))
@@ -106,9 +114,19 @@ def number_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
     written = literal(name, node, "a format of numbers")
     found = _NUMBER.fullmatch(written)
     if not found or not (found["whole"] or found["part"]) or (found["sign"] and found["after"]):
-        raise Refused(f"{name}: {written[:40]!r} is no format of numbers; there are 9, 0, the point, commas, $, FM, S and MI", node)  # noqa: E501
+        raise Refused(
+            f"{name}: {written[:40]!r} is no format of numbers; there are 9, 0, the point, commas, $, FM, S and MI",
+            node,
+        )  # noqa: E501
     whole = found["whole"].upper().replace("G", ",")
-    digits = _Digits(bool(found["fill"]), bool(found["dollar"]), (found["sign"] or "").upper(), (found["after"] or "").upper(), whole, found["part"])  # noqa: E501
+    digits = _Digits(
+        bool(found["fill"]),
+        bool(found["dollar"]),
+        (found["sign"] or "").upper(),
+        (found["after"] or "").upper(),
+        whole,
+        found["part"],
+    )  # noqa: E501
     if whole.startswith(","):
         raise Refused(f"{name}: a format of numbers begins with a digit", node)
     return _number(digits, value)
@@ -129,7 +147,7 @@ def _number(form: _Digits, value: exp.Expr) -> exp.Expr:
         left = digits if form.whole.endswith("9") else left
     if "," in form.whole:
         left = _grouped(form.whole, left)
-    right = "" if form.part is None else f" || '.' || split_part(CAST(a AS VARCHAR), '.', 2)" if scale else " || '.'"
+    right = "" if form.part is None else " || '.' || split_part(CAST(a AS VARCHAR), '.', 2)" if scale else " || '.'"
     before = "CASE WHEN b < 0 AND a <> 0 THEN '-' ELSE {} END".format("'+'" if form.sign or form.after == "S" else "''")
     dollar = "'$' || " if form.dollar else ""
     shown = f"{before} || {dollar}{left}{right}" if not form.after else f"{dollar}{left}{right} || {before}"
@@ -140,7 +158,9 @@ def _number(form: _Digits, value: exp.Expr) -> exp.Expr:
     padded = shown if form.fill else f"lpad({shown}, {width}, ' ')"
     overflow = "'" + "#" * width + "'"
     return template(
-        f"CASE WHEN length({digits}) > {most} AND {digits} <> '0' THEN {overflow} ELSE {padded} END", [bare, value.copy()], TEXT
+        f"CASE WHEN length({digits}) > {most} AND {digits} <> '0' THEN {overflow} ELSE {padded} END",
+        [bare, value.copy()],
+        TEXT,
     )
 
 
@@ -149,7 +169,9 @@ def _grouped(form: str, left: str) -> str:
     groups = [len(each) for each in form.split(",")]
     pieces, taken = [], 0
     for size in reversed(groups[1:]):
-        pieces.append(f"CASE WHEN length({left}) > {taken + size} THEN ',' ELSE '' END || right(left({left}, greatest(length({left}) - {taken}, 0)), {size})")  # noqa: E501
+        pieces.append(
+            f"CASE WHEN length({left}) > {taken + size} THEN ',' ELSE '' END || right(left({left}, greatest(length({left}) - {taken}, 0)), {size})"
+        )  # noqa: E501
         taken += size
     head = f"left({left}, greatest(length({left}) - {taken}, 0))"
     return " || ".join([f"({each})" for each in [head, *reversed(pieces)]])

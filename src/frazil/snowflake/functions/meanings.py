@@ -100,7 +100,10 @@ def rank(types: Types, node: exp.Expr) -> exp.Expr:
     """What the largest and the smallest are found by: of VARIANTs, a number is more than a text."""
     if not types.is_variant(node):
         return node
-    return template("CASE WHEN a IS NOT NULL THEN {'is_number': struct_extract(a, 'n') IS NOT NULL, 'n': struct_extract(a, 'n'), 't': struct_extract(a, 't')} END", [values.key(types, node)])
+    return template(
+        "CASE WHEN a IS NOT NULL THEN {'is_number': struct_extract(a, 'n') IS NOT NULL, 'n': struct_extract(a, 'n'), 't': struct_extract(a, 't')} END",
+        [values.key(types, node)],
+    )
 
 
 _WAYS: Final[dict[str, Way]] = {
@@ -153,7 +156,9 @@ def _once(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None
         exp.Dot(this=variable("given", None), expression=exp.to_identifier(letter, quoted=True))
         for letter, _ in zip(_LETTERS, arguments, strict=False)
     ]
-    body = template(written, [typed(exp.Paren(this=each), argument.type) for each, argument in zip(inner, arguments, strict=True)])  # noqa: E501
+    body = template(
+        written, [typed(exp.Paren(this=each), argument.type) for each, argument in zip(inner, arguments, strict=True)]
+    )  # noqa: E501
     lambda_ = exp.Lambda(this=body, expressions=[exp.to_identifier("given", quoted=True)])
     packed = call("list_value", call("struct_pack", *fields))
     return call("list_extract", call("list_transform", packed, lambda_), exp.Literal.number(1), kind=kind)

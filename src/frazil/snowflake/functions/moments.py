@@ -184,7 +184,9 @@ def _months_between(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("MONTHS_BETWEEN", arguments, 2, 2)
     first, second = (cast(as_moment(types, each), DATE) for each in arguments)
     months = "(year(a) - year(b)) * 12 + month(a) - month(b)"
-    fraction = "CASE WHEN day(a) = day(b) OR (a = last_day(a) AND b = last_day(b)) THEN 0 ELSE (day(a) - day(b)) / 31 END"
+    fraction = (
+        "CASE WHEN day(a) = day(b) OR (a = last_day(a) AND b = last_day(b)) THEN 0 ELSE (day(a) - day(b)) / 31 END"
+    )
     kind = decimal(38, 6)
     return cast(template(f"round({months} + {fraction}, 6)", [first, second]), kind)
 
@@ -195,7 +197,11 @@ def _last_day(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     if of in OF_A_DAY or of == "DAY":
         raise Refused("LAST_DAY is that of a WEEK, MONTH, QUARTER or YEAR", arguments[1])
     value = as_moment(types, arguments[0])
-    return template(f"CAST(date_trunc('{of}', a) + to_{ {'WEEK': 'days(7)', 'MONTH': 'months(1)', 'QUARTER': 'months(3)', 'YEAR': 'years(1)'}[of] } - to_days(1) AS DATE)", [value], DATE)  # noqa: E501
+    return template(
+        f"CAST(date_trunc('{of}', a) + to_{ {'WEEK': 'days(7)', 'MONTH': 'months(1)', 'QUARTER': 'months(3)', 'YEAR': 'years(1)'}[of] } - to_days(1) AS DATE)",
+        [value],
+        DATE,
+    )  # noqa: E501
 
 
 def _neighbour(name: str, days: str) -> Function:
@@ -213,7 +219,11 @@ def _neighbour(name: str, days: str) -> Function:
 def _time_slice(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     name = "TIME_SLICE"
     arity(name, arguments, 3, 4)
-    value, length, of = as_moment(types, arguments[0]), whole(name, arguments[1], "the length"), unit(name, arguments[2])
+    value, length, of = (
+        as_moment(types, arguments[0]),
+        whole(name, arguments[1], "the length"),
+        unit(name, arguments[2]),
+    )
     end = literal(name, arguments[3], "which end is meant").upper() if len(arguments) > 3 else "START"
     kind = types.of(value)
     if end not in ("START", "END"):

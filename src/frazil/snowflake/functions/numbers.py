@@ -6,11 +6,11 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.building import call, cast, equals, failing, is_null, null, number, text, typed, when
+from frazil.snowflake.building import call
 from frazil.snowflake.casts import to_type
-from frazil.snowflake.functions.meanings import Function, arity, as_exact, as_integer, literal, table, template, whole
+from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, template, whole
 from frazil.snowflake.functions.moments import truncated
-from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, HUGEINT, NUMBER, TIME, decimal
+from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, HUGEINT, TIME, decimal
 from frazil.snowflake.places import Refused
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
@@ -28,11 +28,10 @@ def _round(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     rounded = _rounded(value, scale)
     if mode == "HALF_AWAY_FROM_ZERO":
         return rounded
-    below, above = _towards("floor", value.copy(), scale), rounded
+    below, unit = _towards("floor", value.copy(), scale), _unit(scale)
     # In the middle of two numbers the one that can be halved is wanted.
-    unit = _unit(scale)
-    middle = f"(a - b) * 2 = {unit} AND CAST(round(b / {unit}) AS HUGEINT) % 2 = 0"
-    return template(f"CASE WHEN {middle} THEN b ELSE c END", [value.copy(), below, above])
+    even = f"CASE WHEN CAST(round(b / {unit}) AS HUGEINT) % 2 = 0 THEN b ELSE b + {unit} END"
+    return template(f"CASE WHEN (a - b) * 2 = {unit} THEN {even} ELSE c END", [value.copy(), below, rounded])
 
 
 def _rounded(value: exp.Expr, scale: int) -> exp.Expr:
@@ -129,16 +128,23 @@ def _hash_key(types: Types, node: exp.Expr) -> exp.Expr:
         node = boxed(types, node)
         numeric = "json_type(a) IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT')"
         digits = "regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
-        return template(f"CASE WHEN {numeric} THEN '#' || {digits} ELSE '=' || b END", [node, as_text(types, node.copy())])
+        return template(
+            f"CASE WHEN {numeric} THEN '#' || {digits} ELSE '=' || b END", [node, as_text(types, node.copy())]
+        )
     if types.is_number(node):
         exact = node if types.is_exact(node) else _double_text(node)
-        shortest = "'#' || regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
+        shortest = (
+            "'#' || regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
+        )
         return template(shortest, [exact])
     return template("'=' || a", [as_text(types, node)])
 
 
 def _double_text(node: exp.Expr) -> exp.Expr:
-    return template("CASE WHEN a = trunc(a) AND abs(a) < 1e18 THEN CAST(CAST(a AS HUGEINT) AS VARCHAR) ELSE CAST(a AS VARCHAR) END", [node])  # noqa: E501
+    return template(
+        "CASE WHEN a = trunc(a) AND abs(a) < 1e18 THEN CAST(CAST(a AS HUGEINT) AS VARCHAR) ELSE CAST(a AS VARCHAR) END",
+        [node],
+    )  # noqa: E501
 
 
 _DOUBLES: Final = """

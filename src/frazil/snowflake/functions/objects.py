@@ -6,11 +6,11 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.building import call, cast, text
+from frazil.snowflake.building import call
 from frazil.snowflake.casts import converted, to_type
-from frazil.snowflake.functions.documents import array_of, from_list, from_members
-from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_list, literal, table, template
-from frazil.snowflake.kinds import BOOLEAN, DATE, DOUBLE, JSON, NUMBER, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, decimal
+from frazil.snowflake.functions.documents import from_members
+from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_list, literal, template
+from frazil.snowflake.kinds import BOOLEAN, DOUBLE, JSON, NUMBER, TEXT
 from frazil.snowflake.paths import step, walk, written_steps
 from frazil.snowflake.places import Refused
 from frazil.snowflake.typed import Types
@@ -19,11 +19,11 @@ from frazil.snowflake.values import as_text, boxed, document
 _MEMBERS: Final = "list_transform(map_entries(CAST({} AS MAP(VARCHAR, JSON))), lambda x: {{'k': x.key, 'v': x.value}})"
 
 _TYPEOF: Final = (
-    "CASE json_type(a) WHEN 'NULL' THEN 'NULL_VALUE' WHEN 'OBJECT' THEN 'OBJECT' WHEN 'ARRAY' THEN 'ARRAY' "
+    "CASE WHEN a IS NOT NULL THEN CASE json_type(a) WHEN 'NULL' THEN 'NULL_VALUE' WHEN 'OBJECT' THEN 'OBJECT' WHEN 'ARRAY' THEN 'ARRAY' "
     "WHEN 'VARCHAR' THEN 'VARCHAR' WHEN 'BOOLEAN' THEN 'BOOLEAN' ELSE "
     "CASE WHEN regexp_full_match(CAST(a AS VARCHAR), '-?[0-9]{1,38}(\\.0+)?') THEN 'INTEGER' "
     "WHEN regexp_full_match(CAST(a AS VARCHAR), '-?[0-9]+\\.[0-9]+') AND length(CAST(a AS VARCHAR)) <= 39 "
-    "THEN 'DECIMAL' ELSE 'DOUBLE' END END"
+    "THEN 'DECIMAL' ELSE 'DOUBLE' END END END"
 )
 
 _STATIC: Final = {
@@ -82,7 +82,9 @@ def _members(types: Types, node: exp.Expr) -> exp.Expr:
 def _object_delete(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("OBJECT_DELETE", arguments, 2)
     keys = call("list_value", *(as_text(types, each) for each in arguments[1:]))
-    return from_members(template("list_filter(a, lambda x: NOT list_contains(b, x.k))", [_members(types, arguments[0]), keys]))
+    return from_members(
+        template("list_filter(a, lambda x: NOT list_contains(b, x.k))", [_members(types, arguments[0]), keys])
+    )
 
 
 def _object_pick(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
@@ -91,7 +93,9 @@ def _object_pick(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         keys = template("CAST(a AS VARCHAR[])", [boxed(types, arguments[1])])
     else:
         keys = call("list_value", *(as_text(types, each) for each in arguments[1:]))
-    return from_members(template("list_filter(a, lambda x: list_contains(b, x.k))", [_members(types, arguments[0]), keys]))
+    return from_members(
+        template("list_filter(a, lambda x: list_contains(b, x.k))", [_members(types, arguments[0]), keys])
+    )
 
 
 def _object_insert(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
@@ -101,7 +105,9 @@ def _object_insert(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     update = as_condition(types, arguments[3]) if len(arguments) > 3 else exp.false()
     update.type = BOOLEAN.copy()
     there = "len(list_filter(a, lambda x: x.k = b)) > 0"
-    refusal = "CAST(error('OBJECT_INSERT: the key is there already; TRUE as the fourth argument replaces it') AS BOOLEAN)"
+    refusal = (
+        "CAST(error('OBJECT_INSERT: the key is there already; TRUE as the fourth argument replaces it') AS BOOLEAN)"
+    )
     others = "list_filter(a, lambda x: x.k <> b)"
     added = f"CASE WHEN c IS NULL THEN {others} ELSE list_append({others}, {{'k': b, 'v': c}}) END"
     found = f"CASE WHEN CASE WHEN {there} AND NOT d THEN {refusal} ELSE true END AND b IS NOT NULL THEN {added} END"
@@ -115,7 +121,7 @@ def _arrays_to_object(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         "CASE WHEN len(a) <> len(b) THEN error('ARRAYS_TO_OBJECT takes arrays of the same length') END IS NULL AND "
         "b IS NOT NULL"
     )
-    built = "list_filter(list_transform(a, lambda x, i: {'k': x, 'v': coalesce(b[i], CAST('null' AS JSON))}), lambda x: x.k IS NOT NULL)"  # noqa: E501
+    built = "list_filter(list_transform(a, lambda x, i: {'k': x, 'v': coalesce(list_extract(b, i), CAST('null' AS JSON))}), lambda x: x.k IS NOT NULL)"  # noqa: E501
     return from_members(template(f"CASE WHEN {members} THEN {built} END", [keys, as_list(types, arguments[1])]))
 
 
@@ -161,8 +167,6 @@ def _strip_null_value(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
 def _is_null_value(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("IS_NULL_VALUE", arguments, 1, 1)
     return template("json_type(a) = 'NULL'", [boxed(types, arguments[0])], BOOLEAN)
-
-
 
 
 def _parse_url(types: Types, arguments: list[exp.Expr]) -> exp.Expr:

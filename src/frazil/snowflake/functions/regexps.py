@@ -53,14 +53,16 @@ def _substr(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     occurrence = whole(name, arguments[3], "the occurrence") if len(arguments) > 3 else 1
     if occurrence < 1:
         raise Refused(f"{name}: the occurrence is counted from 1", arguments[3])
-    return template(f"a[{occurrence}]", [_all(name, types, arguments, arguments[4:6])], TEXT)
+    return template(f"list_extract(a, {occurrence})", [_all(name, types, arguments, arguments[4:6])], TEXT)
 
 
 def _substr_all(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     name = "REGEXP_SUBSTR_ALL"
     arity(name, arguments, 2, 6)
     occurrence = whole(name, arguments[3], "the occurrence") if len(arguments) > 3 else 1
-    return template(f"to_json(list_slice(a, {max(occurrence, 1)}, -1))", [_all(name, types, arguments, arguments[4:6])], JSON)  # noqa: E501
+    return template(
+        f"to_json(list_slice(a, {max(occurrence, 1)}, -1))", [_all(name, types, arguments, arguments[4:6])], JSON
+    )  # noqa: E501
 
 
 def _count(types: Types, arguments: list[exp.Expr]) -> exp.Expr:

@@ -57,7 +57,7 @@ _TOKENS: Final = (
 _CODES: Final = "01230120022455012623010202"
 """Soundex of A to Z."""
 
-_DELIMITERS: Final = " \t\n\r\f\v!?@\"^#$&~_,.:;+-*%/|\\[](){}<>"
+_DELIMITERS: Final = ' \t\n\r\f\v!?@"^#$&~_,.:;+-*%/|\\[](){}<>'
 """What INITCAP begins words after."""
 
 
@@ -142,7 +142,7 @@ def _strtok(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     value = as_text(types, arguments[0])
     delimiters = as_text(types, arguments[1]) if len(arguments) > 1 else text(" ")
     place = as_integer(types, arguments[2]) if len(arguments) > 2 else exp.Literal.number(1)
-    return template(f"CASE WHEN c > 0 THEN ({_TOKENS})[c] END", [value, delimiters, place], TEXT)
+    return template(f"CASE WHEN c > 0 THEN list_extract({_TOKENS}, c) END", [value, delimiters, place], TEXT)
 
 
 def _strtok_to_array(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
@@ -192,7 +192,9 @@ def _editdistance(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     if not plain:
         # DuckDB counts bytes.
         found = "CASE WHEN strlen(a) = length(a) AND strlen(b) = length(b) THEN levenshtein(a, b) "
-        found += "ELSE CAST(error('EDITDISTANCE is not there for texts with other characters than ASCII') AS BIGINT) END"
+        found += (
+            "ELSE CAST(error('EDITDISTANCE is not there for texts with other characters than ASCII') AS BIGINT) END"
+        )
     distance = template(found, [left, right], BIGINT)
     if len(arguments) == 2:
         return distance
