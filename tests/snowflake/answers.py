@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import functools
 import json
@@ -24,10 +24,10 @@ class Nothing:
     def namespaces(self) -> Sequence[tuple[str, ...]]:
         return []
 
-    def tables(self, namespace: tuple[str, ...]) -> Sequence[TableName]:
+    def tables(self, namespace: tuple[str, ...]) -> Sequence[TableName]:  # noqa: ARG002
         return []
 
-    def columns(self, table: TableName, moment: Moment = NOW) -> Sequence[Column]:
+    def columns(self, table: TableName, moment: Moment = NOW) -> Sequence[Column]:  # noqa: ARG002
         raise AssertionError("there is no table")
 
 
@@ -67,11 +67,11 @@ def _plain(value: Any, is_document: bool) -> Any:
     match value:
         case str() if is_document:
             return json.loads(value)
-        case datetime.datetime(tzinfo=None):
+        case dt.datetime(tzinfo=None):
             return value.isoformat(timespec="milliseconds")
-        case datetime.datetime():
-            return value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
-        case datetime.date() | datetime.time():
+        case dt.datetime():
+            return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+        case dt.date() | dt.time():
             return value.isoformat()
         case decimal.Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
