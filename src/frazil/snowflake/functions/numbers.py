@@ -10,7 +10,7 @@ from frazil.snowflake.building import call
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, template, whole
 from frazil.snowflake.functions.moments import truncated
-from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, HUGEINT, TIME, decimal
+from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, HUGEINT, TEXT, TIME, decimal
 from frazil.snowflake.places import Refused
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
@@ -122,29 +122,29 @@ def _hash(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     return template("CAST(CAST(a AS HUGEINT) - 9223372036854775808 AS BIGINT)", [call("hash", *keys)], BIGINT)
 
 
+_SHORTEST: Final = "regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
+"""An exact number without the zeros at its end."""
+
+_OF_DOUBLE: Final = (
+    "CASE WHEN a = trunc(a) AND abs(a) < 1e37 THEN CAST(CAST(a AS HUGEINT) AS VARCHAR) ELSE CAST(a AS VARCHAR) END"
+)
+
+
 def _hash_key(types: Types, node: exp.Expr) -> exp.Expr:
     """A text that is the same for equal values, whatever their types, and NULL for NULL."""
     if types.is_variant(node):
-        node = boxed(types, node)
-        numeric = "json_type(a) IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT')"
-        digits = "regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
-        return template(
-            f"CASE WHEN {numeric} THEN '#' || {digits} ELSE '=' || b END", [node, as_text(types, node.copy())]
-        )
+        whole = boxed(types, node)
+        written = cast(whole.copy(), TEXT)
+        double = template(_OF_DOUBLE, [cast(written.copy(), DOUBLE, safe=True)], TEXT)
+        with_power = "regexp_full_match(a, '-?[0-9.]+[eE][+-]?[0-9]+')"
+        digits = template(f"'#' || CASE WHEN {with_power} THEN b ELSE {_SHORTEST} END", [written, double], TEXT)
+        is_number = "json_type(a) NOT IN ('OBJECT', 'ARRAY', 'VARCHAR', 'BOOLEAN', 'NULL')"
+        return template(f"CASE WHEN {is_number} THEN b ELSE '=' || c END", [whole, digits, as_text(types, whole.copy())])
+    if types.is_exact(node):
+        return template(f"'#' || {_SHORTEST}", [node])
     if types.is_number(node):
-        exact = node if types.is_exact(node) else _double_text(node)
-        shortest = (
-            "'#' || regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
-        )
-        return template(shortest, [exact])
+        return template(f"'#' || ({_OF_DOUBLE})", [node])
     return template("'=' || a", [as_text(types, node)])
-
-
-def _double_text(node: exp.Expr) -> exp.Expr:
-    return template(
-        "CASE WHEN a = trunc(a) AND abs(a) < 1e18 THEN CAST(CAST(a AS HUGEINT) AS VARCHAR) ELSE CAST(a AS VARCHAR) END",
-        [node],
-    )  # noqa: E501
 
 
 _DOUBLES: Final = """
