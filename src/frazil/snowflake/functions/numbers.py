@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.building import call
+from frazil.snowflake.building import call, cast
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, template, whole
 from frazil.snowflake.functions.moments import truncated
