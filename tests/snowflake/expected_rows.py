@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 AGGREGATES = {
+    "array_agg(distinct try_parse_json(a || '0')) within group (order by try_parse_json(a || '0') desc)": [30, 20, 10],
+    "array_agg(distinct v) within group (order by v)": ["z", 2, 10],
+    "listagg(distinct v, ',') within group (order by v desc)": "10,2,z",
+    "percentile_cont(0.5) within group (order by try_parse_json(a::varchar))": 2,
+    "object_delete({'a': 1, 'x': 2}, max(b))": {"a": 1},
+    "array_remove([1, 3], max(a))": [1],
+    "array_contains(max(a), [3])": True,
+    "div0(sum(a), count(*))": 2,
     "count(*)": 3,
     "count(a)": 3,
     "count(b)": 2,

@@ -122,38 +122,37 @@ def _listed(value: exp.Expr, order: exp.Order | None, *, present: exp.Expr, dist
     return exp.Filter(this=call("list", inner), expression=exp.Where(this=not_null(present)))
 
 
-def _collected(types: Types, value: exp.Expr, order: exp.Order | None, *, distinct: bool) -> exp.Expr:
-    by = order
-    if distinct and types.is_variant(value):
-        value = boxed(types, value)
-    if distinct and order is not None:
-        if len(order.expressions) != 1:
-            raise Refused("with DISTINCT, WITHIN GROUP orders by the same value only")
-        (only,) = order.expressions
-        by = exp.Order(
-            expressions=[
-                exp.Ordered(this=value.copy(), desc=only.args.get("desc"), nulls_first=only.args.get("nulls_first"))
-            ]
-        )  # noqa: E501
-    return _listed(value, by, present=value.copy(), distinct=distinct)
+def _collected(types: Types, value: exp.Expr, order: exp.Order | None, *, distinct: bool) -> tuple[exp.Expr, exp.Expr]:
+    """A list, and the value that is in an element x of it."""
+    element = variable("x", types.of(value))
+    if not distinct or order is None:
+        return _listed(value, order, present=value.copy(), distinct=distinct), element
+    if len(order.expressions) != 1:
+        raise Refused("with DISTINCT, WITHIN GROUP orders by the same value only")
+    (only,) = order.expressions
+    down, first = (only.args.get(part) for part in ("desc", "nulls_first"))
+    present, kept = value.copy(), value
+    if types.is_variant(value):
+        kept = template("{'k': a, 'v': b}", [rank(types, value), boxed(types, value.copy())])
+        element = template("struct_extract(a, 'v')", [variable("x", None)], JSON)
+    by = exp.Order(expressions=[exp.Ordered(this=kept.copy(), desc=down, nulls_first=first)])
+    return _listed(kept, by, present=present, distinct=True), element
 
 
 def _listagg(types: Types, arguments: list[exp.Expr], order: exp.Order | None) -> exp.Expr:
     values, distinct = _values(arguments)
     arity("LISTAGG", values, 1, 2)
     separator = as_text(types, values[1]) if len(values) > 1 else text("")
-    item = rendered(as_text(types, variable("x", types.of(values[0]))))
-    collected = _collected(types, values[0], order, distinct=distinct)
-    return template(
-        f"coalesce(array_to_string(list_transform(a, lambda x: {item}), b), '')", [collected, separator], TEXT
-    )
+    collected, element = _collected(types, values[0], order, distinct=distinct)
+    texts = f"list_transform(a, lambda x: {rendered(as_text(types, element))})"
+    return template(f"coalesce(array_to_string({texts}, b), '')", [collected, separator], TEXT)
 
 
 def _array_agg(types: Types, arguments: list[exp.Expr], order: exp.Order | None) -> exp.Expr:
     values, distinct = _values(arguments)
     arity("ARRAY_AGG", values, 1, 1)
-    collected = _collected(types, values[0], order, distinct=distinct)
-    item = rendered(boxed(types, variable("x", types.of(values[0]))))
+    collected, element = _collected(types, values[0], order, distinct=distinct)
+    item = rendered(boxed(types, element))
     return from_list(template(f"coalesce(list_transform(a, lambda x: {item}), [])", [collected]))
 
 
@@ -164,10 +163,9 @@ def _array_unique_agg(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
 def _object_agg(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("OBJECT_AGG", arguments, 2, 2)
     member, value = as_text(types, arguments[0]), boxed(types, arguments[1])
-    pair = template(
-        "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {'k': a, 'v': CAST(b AS VARCHAR)} END", [member, value]
-    )
-    return from_members(template("coalesce(a, [])", [_listed(pair, None, present=pair.copy())]))
+    pair = "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {'k': a, 'v': CAST(b AS VARCHAR)} END"
+    both = template(pair, [member, value])
+    return from_members(template("coalesce(a, [])", [_listed(both, None, present=both.copy())]))
 
 
 def _mode(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
@@ -189,7 +187,9 @@ def _percentile(name: str, function: str) -> Aggregate:
         share, (by,) = arguments[0], order.expressions
         if not isinstance(share, exp.Literal) or share.is_string or not 0 <= float(share.name) <= 1:
             raise Refused(f"{name} takes a share between 0 and 1 that is written in the query", share)
-        value = as_exact(types, by.this) if types.is_variant(by.this) else by.this
+        # What a VARIANT is ordered by has its number as a field.
+        of_variant = types.kind(by.this) == exp.DType.STRUCT
+        value = template("struct_extract(a, 'n')", [by.this], DOUBLE) if of_variant else by.this
         if function == "quantile_disc":
             ordered = exp.Ordered(this=value.copy(), desc=by.args.get("desc"), nulls_first=False)
             return call(function, value, exp.Order(this=share, expressions=[ordered]), kind=types.of(value))

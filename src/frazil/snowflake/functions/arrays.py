@@ -15,33 +15,31 @@ from frazil.snowflake.rendering import rendered
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed, key
 
+
+def _from_end(letter: str) -> str:
+    """A place from 0; below 0 it is counted from the end."""
+    return f"CASE WHEN {letter} < 0 THEN greatest(len(a) + {letter}, 0) ELSE {letter} END"
+
+
+_INSERTED: Final = (
+    f"list_concat(list_concat(list_resize(a, {_from_end('b')}), [c]), list_slice(a, {_from_end('b')} + 1, len(a)))"
+)
+_WITHOUT: Final = "list_filter(a, lambda x, i: i <> CASE WHEN b < 0 THEN len(a) + b ELSE b END + 1)"
+_SLICED: Final = f"list_slice(a, {_from_end('b')} + 1, {_from_end('c')})"
+_PRESENT: Final = "list_filter(a, lambda x: x IS NOT NULL AND CAST(x AS VARCHAR) <> 'null')"
+
 _LISTS: Final[dict[str, tuple[str, str]]] = {
     "ARRAY_APPEND": ("lj", "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
     "ARRAY_PREPEND": ("lj", "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
     "ARRAY_CAT": ("ll", "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"),
-    "ARRAY_COMPACT": ("l", "list_filter(a, lambda x: x IS NOT NULL AND CAST(x AS VARCHAR) <> 'null')"),
+    "ARRAY_COMPACT": ("l", _PRESENT),
     "ARRAY_REVERSE": ("l", "list_reverse(a)"),
     "ARRAY_FLATTEN": ("l", "flatten(list_transform(a, lambda x: CAST(x AS JSON[])))"),
-    "ARRAY_INSERT": (
-        "lij",
-        "CASE WHEN b IS NOT NULL THEN list_concat("
-        "list_concat(list_resize(a, CASE WHEN b < 0 THEN greatest(len(a) + b, 0) ELSE b END), [c]), "
-        "list_slice(a, CASE WHEN b < 0 THEN greatest(len(a) + b, 0) ELSE b END + 1, len(a))) END",
-    ),
-    "ARRAY_SLICE": (
-        "lii",
-        "CASE WHEN b IS NOT NULL AND c IS NOT NULL THEN list_slice(a, "
-        "CASE WHEN b < 0 THEN greatest(len(a) + b, 0) ELSE b END + 1, "
-        "CASE WHEN c < 0 THEN greatest(len(a) + c, 0) ELSE c END) END",
-    ),
-    "ARRAY_REMOVE_AT": (
-        "li",
-        "CASE WHEN b IS NOT NULL THEN list_filter(a, lambda x, i: i <> CASE WHEN b < 0 THEN len(a) + b ELSE b END + 1) END",
-    ),
+    "ARRAY_INSERT": ("lij", f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {_INSERTED} END"),
+    "ARRAY_SLICE": ("lii", f"CASE WHEN b IS NOT NULL AND c IS NOT NULL THEN {_SLICED} END"),
+    "ARRAY_REMOVE_AT": ("li", f"CASE WHEN b IS NOT NULL THEN {_WITHOUT} END"),
 }
 """Ways and templates of those whose results are arrays again."""
-
-_KEYS: Final = "list_transform({}, lambda x: {})"
 
 
 def _of_lists(name: str, ways: str, written: str) -> Function:
@@ -78,12 +76,19 @@ def _position(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     return _keyed(types, found, [wanted, within], BIGINT)
 
 
+_NTH: Final = "len(list_filter(list_slice(KEYS(a), 1, s.i), lambda k: k IS NOT DISTINCT FROM s.k))"
+"""How many of the elements up to this one are equal to it."""
+
+
+def _chosen(kept: str) -> str:
+    """The elements of which that is true, s.k being what one is compared by and s.i its place."""
+    numbered = "list_transform(KEYS(a), lambda k, i: {'k': k, 'i': i})"
+    return f"list_transform(list_filter({numbered}, lambda s: {kept}), lambda s: list_extract(a, s.i))"
+
+
 def _distinct(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("ARRAY_DISTINCT", arguments, 1, 1)
-    whole = as_list(types, arguments[0])
-    first = "list_transform(list_filter(list_transform(KEYS(a), lambda k, i: {'k': k, 'i': i}), lambda s: {}), lambda s: list_extract(a, s.i))"
-    keep = "len(list_filter(list_slice(KEYS(a), 1, s.i), lambda k: k IS NOT DISTINCT FROM s.k)) = 1"
-    return from_list(_keyed(types, first.replace("{}", keep), [whole]))
+    return from_list(_keyed(types, _chosen(f"{_NTH} = 1"), [as_list(types, arguments[0])]))
 
 
 def _counted(name: str, *, common: bool) -> Function:
@@ -91,12 +96,10 @@ def _counted(name: str, *, common: bool) -> Function:
 
     def found(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         arity(name, arguments, 2, 2)
-        lists = read(types, "ll", arguments)
-        nth = "len(list_filter(list_slice(KEYS(a), 1, s.i), lambda k: k IS NOT DISTINCT FROM s.k))"
         others = "len(list_filter(KEYS(b), lambda k: k IS NOT DISTINCT FROM s.k))"
-        kept = f"{nth} {'<=' if common else '>'} {others}"
-        chosen = f"list_transform(list_filter(list_transform(KEYS(a), lambda k, i: {{'k': k, 'i': i}}), lambda s: {kept}), lambda s: list_extract(a, s.i))"  # noqa: E501
-        return from_list(_keyed(types, f"CASE WHEN b IS NOT NULL THEN {chosen} END", lists))
+        chosen = _chosen(f"{_NTH} {'<=' if common else '>'} {others}")
+        both = read(types, "ll", arguments)
+        return from_list(_keyed(types, f"CASE WHEN b IS NOT NULL THEN {chosen} END", both))
 
     return found
 
@@ -111,9 +114,6 @@ def _remove(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     parts = [as_list(types, arguments[0]), key(types, boxed(types, arguments[1]))]
     kept = "CASE WHEN b IS NOT NULL THEN list_filter(a, lambda x: KEY IS DISTINCT FROM b) END"
     return from_list(_keyed(types, kept, parts))
-
-
-_PRESENT: Final = "list_filter(a, lambda x: x IS NOT NULL AND CAST(x AS VARCHAR) <> 'null')"
 
 
 def _extreme(name: str, place: int) -> Function:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, text
 from frazil.snowflake.casts import to_type
-from frazil.snowflake.functions.formats import number_in, parsing, shown_in
+from frazil.snowflake.functions.formats import is_number_format, number_in, parsing, shown_in
 from frazil.snowflake.functions.meanings import (
     Function,
     arity,
@@ -73,7 +73,7 @@ def _to_char(name: str) -> Function:
             return as_text(types, value)
         if types.of(value) == BLOB:
             return _binary(name, value, literal(name, arguments[1], "the format").upper())
-        if types.is_number(value):
+        if types.is_number(value) or (types.is_variant(value) and is_number_format(arguments[1])):
             return number_in(name, arguments[1], as_exact(types, value))
         value = as_moment(types, value)
         if types.of(value) == TIME:

@@ -18,14 +18,14 @@ from frazil.snowflake.values import as_text, boxed
 _INEXACT: Final = r"[0-9][0-9.]{15,}|[0-9][eE]"
 """Numbers that might not come out of DuckDB's VARIANT as they went in."""
 
-_TOKEN: Final = r'("(?:[^"\\]|\\.)*")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
+_PIECE: Final = r'("(?:[^"\\]|\\.)*")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
 _MARK: Final = "chr(1)"
 
 _SORTED: Final = "CAST(CAST(CAST({} AS JSON) AS VARIANT) AS JSON)"
 """DuckDB's VARIANT has its keys in order."""
 
 _MARKED: Final = (
-    f"regexp_replace(replace(regexp_replace(a, '{_TOKEN}', '\\1' || {_MARK} || '\\2' || {_MARK}, 'g'), "
+    f"regexp_replace(replace(regexp_replace(a, '{_PIECE}', '\\1' || {_MARK} || '\\2' || {_MARK}, 'g'), "
     f"{_MARK} || {_MARK}, ''), {_MARK} || '([^' || {_MARK} || ']*)' || {_MARK}, '\"\\\\u0001\\1\"', 'g')"
 )
 """Every number within quotes, behind a sign that no text of a document has unless somebody wrote it there."""
@@ -36,7 +36,8 @@ _PARSED: Final = (
     "CASE WHEN trim(a, ' ' || chr(9) || chr(10) || chr(13)) = '' THEN NULL "
     "WHEN json_type(CAST(a AS JSON)) NOT IN ('OBJECT', 'ARRAY') "
     "THEN CAST(trim(a, ' ' || chr(9) || chr(10) || chr(13)) AS JSON) "
-    f"WHEN regexp_matches(a, '{_INEXACT}') AND NOT contains(a, '\\u0001') THEN {_UNMARKED.format(_SORTED.format(_MARKED))} "
+    f"WHEN regexp_matches(a, '{_INEXACT}') AND NOT contains(a, '\\u0001') "
+    f"THEN {_UNMARKED.format(_SORTED.format(_MARKED))} "
     f"ELSE {_SORTED.format('a')} END"
 )
 
@@ -98,8 +99,8 @@ def from_texts(texts: exp.Expr) -> exp.Expr:
 
 def from_list(items: exp.Expr) -> exp.Expr:
     """An array of a list of documents; a NULL among them is null."""
-    texts = "CAST('[' || array_to_string(list_transform(a, lambda x: coalesce(CAST(x AS VARCHAR), 'null')), ',') || ']' AS JSON)"
-    return template(texts, [items], JSON)
+    texts = "list_transform(a, lambda x: coalesce(CAST(x AS VARCHAR), 'null'))"
+    return template(f"CAST('[' || array_to_string({texts}, ',') || ']' AS JSON)", [items], JSON)
 
 
 def from_members(members: exp.Expr) -> exp.Expr:

@@ -35,9 +35,8 @@ def parsing(name: str, node: exp.Expr) -> str:
     Raises:
         Refused: it is no literal, or has a word that means nothing.
     """
-    return "".join(
-        _percent(piece) if isinstance(piece, str) else "%n" if piece else "" for piece in _pieces(name, node)
-    )
+    pieces = (("%n" if piece else "") if isinstance(piece, int) else piece for piece in _pieces(name, node))
+    return "".join(pieces)
 
 
 def shown_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
@@ -53,14 +52,10 @@ def shown_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
                 {0: "''", 3: "strftime(a, '%g')", 6: "strftime(a, '%f')"}.get(
                     piece, f"left(strftime(a, '%n'), {piece})"
                 )
-            )  # noqa: E501
+            )
         else:
             parts.append("strftime(a, " + text(piece).sql("duckdb") + ")")
     return template(" || ".join(parts) or "''", [value], TEXT)
-
-
-def _percent(piece: str) -> str:
-    return piece
 
 
 def _pieces(name: str, node: exp.Expr) -> list[str | int]:
@@ -105,6 +100,12 @@ class _Digits:
         return len(self.whole) + (0 if self.part is None else len(self.part) + 1)
 
 
+def is_number_format(node: exp.Expr) -> bool:
+    """Whether a format is one of numbers."""
+    found = _NUMBER.fullmatch(node.name) if isinstance(node, exp.Literal) else None
+    return bool(found and (found["whole"] or found["part"]))
+
+
 def number_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
     """A number as a text in a format like '999,990.00'.
 
@@ -117,7 +118,7 @@ def number_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
         raise Refused(
             f"{name}: {written[:40]!r} is no format of numbers; there are 9, 0, the point, commas, $, FM, S and MI",
             node,
-        )  # noqa: E501
+        )
     whole = found["whole"].upper().replace("G", ",")
     digits = _Digits(
         bool(found["fill"]),
@@ -126,7 +127,7 @@ def number_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
         (found["after"] or "").upper(),
         whole,
         found["part"],
-    )  # noqa: E501
+    )
     if whole.startswith(","):
         raise Refused(f"{name}: a format of numbers begins with a digit", node)
     return _number(digits, value)
@@ -166,12 +167,11 @@ def _number(form: _Digits, value: exp.Expr) -> exp.Expr:
 
 def _grouped(form: str, left: str) -> str:
     """The digits with the commas of the format among them."""
-    groups = [len(each) for each in form.split(",")]
     pieces, taken = [], 0
-    for size in reversed(groups[1:]):
-        pieces.append(
-            f"CASE WHEN length({left}) > {taken + size} THEN ',' ELSE '' END || right(left({left}, greatest(length({left}) - {taken}, 0)), {size})"
-        )  # noqa: E501
+    for size in reversed([len(each) for each in form.split(",")[1:]]):
+        rest = f"left({left}, greatest(length({left}) - {taken}, 0))"
+        comma = f"CASE WHEN length({left}) > {taken + size} THEN ',' ELSE '' END"
+        pieces.append(f"{comma} || right({rest}, {size})")
         taken += size
     head = f"left({left}, greatest(length({left}) - {taken}, 0))"
     return " || ".join([f"({each})" for each in [head, *reversed(pieces)]])

@@ -100,10 +100,9 @@ def rank(types: Types, node: exp.Expr) -> exp.Expr:
     """What the largest and the smallest are found by: of VARIANTs, a number is more than a text."""
     if not types.is_variant(node):
         return node
-    return template(
-        "CASE WHEN a IS NOT NULL THEN {'is_number': struct_extract(a, 'n') IS NOT NULL, 'n': struct_extract(a, 'n'), 't': struct_extract(a, 't')} END",
-        [values.key(types, node)],
-    )
+    number = "struct_extract(a, 'n')"
+    ranked = f"{{'is_number': {number} IS NOT NULL, 'n': {number}, 't': struct_extract(a, 't')}}"
+    return template(f"CASE WHEN a IS NOT NULL THEN {ranked} END", [values.key(types, node)])
 
 
 _WAYS: Final[dict[str, Way]] = {
@@ -158,7 +157,7 @@ def _once(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None
     ]
     body = template(
         written, [typed(exp.Paren(this=each), argument.type) for each, argument in zip(inner, arguments, strict=True)]
-    )  # noqa: E501
+    )
     lambda_ = exp.Lambda(this=body, expressions=[exp.to_identifier("given", quoted=True)])
     packed = call("list_value", call("struct_pack", *fields))
     return call("list_extract", call("list_transform", packed, lambda_), exp.Literal.number(1), kind=kind)

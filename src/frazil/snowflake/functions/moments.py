@@ -191,17 +191,16 @@ def _months_between(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     return cast(template(f"round({months} + {fraction}, 6)", [first, second]), kind)
 
 
+_LENGTHS: Final = {"WEEK": "to_days(7)", "MONTH": "to_months(1)", "QUARTER": "to_months(3)", "YEAR": "to_years(1)"}
+
+
 def _last_day(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("LAST_DAY", arguments, 1, 2)
     of = unit("LAST_DAY", arguments[1]) if len(arguments) > 1 else "MONTH"
-    if of in OF_A_DAY or of == "DAY":
+    if of not in _LENGTHS:
         raise Refused("LAST_DAY is that of a WEEK, MONTH, QUARTER or YEAR", arguments[1])
-    value = as_moment(types, arguments[0])
-    return template(
-        f"CAST(date_trunc('{of}', a) + to_{ {'WEEK': 'days(7)', 'MONTH': 'months(1)', 'QUARTER': 'months(3)', 'YEAR': 'years(1)'}[of] } - to_days(1) AS DATE)",
-        [value],
-        DATE,
-    )  # noqa: E501
+    end = f"CAST(date_trunc('{of}', a) + {_LENGTHS[of]} - to_days(1) AS DATE)"
+    return template(end, [as_moment(types, arguments[0])], DATE)
 
 
 def _neighbour(name: str, days: str) -> Function:

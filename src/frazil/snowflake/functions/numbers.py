@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from frazil.snowflake.arithmetic import divided as quotient_of
 from frazil.snowflake.building import call, cast
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, template, whole
@@ -81,7 +82,11 @@ def _divided(name: str, *, null_too: bool) -> Function:
         arity(name, arguments, 2, 2)
         above, below = (as_exact(types, each) for each in arguments)
         nothing = "b = 0 OR b IS NULL" if null_too else "b = 0"
-        return template(f"CASE WHEN a IS NULL THEN NULL WHEN {nothing} THEN 0 ELSE a / b END", [above, below], DOUBLE)
+        quotient = quotient_of(types, above.copy(), below.copy())
+        kind = types.of(quotient)
+        return template(
+            f"CASE WHEN a IS NULL THEN NULL WHEN {nothing} THEN 0 ELSE c END", [above, below, quotient], kind
+        )
 
     return divided
 
@@ -139,7 +144,9 @@ def _hash_key(types: Types, node: exp.Expr) -> exp.Expr:
         with_power = "regexp_full_match(a, '-?[0-9.]+[eE][+-]?[0-9]+')"
         digits = template(f"'#' || CASE WHEN {with_power} THEN b ELSE {_SHORTEST} END", [written, double], TEXT)
         is_number = "json_type(a) NOT IN ('OBJECT', 'ARRAY', 'VARCHAR', 'BOOLEAN', 'NULL')"
-        return template(f"CASE WHEN {is_number} THEN b ELSE '=' || c END", [whole, digits, as_text(types, whole.copy())])
+        return template(
+            f"CASE WHEN {is_number} THEN b ELSE '=' || c END", [whole, digits, as_text(types, whole.copy())]
+        )
     if types.is_exact(node):
         return template(f"'#' || {_SHORTEST}", [node])
     if types.is_number(node):

@@ -19,7 +19,8 @@ from frazil.snowflake.values import as_text, boxed, document
 _MEMBERS: Final = "list_transform(map_entries(CAST({} AS MAP(VARCHAR, JSON))), lambda x: {{'k': x.key, 'v': x.value}})"
 
 _TYPEOF: Final = (
-    "CASE WHEN a IS NOT NULL THEN CASE json_type(a) WHEN 'NULL' THEN 'NULL_VALUE' WHEN 'OBJECT' THEN 'OBJECT' WHEN 'ARRAY' THEN 'ARRAY' "
+    "CASE WHEN a IS NOT NULL THEN CASE json_type(a) WHEN 'NULL' THEN 'NULL_VALUE' WHEN 'OBJECT' THEN 'OBJECT' "
+    "WHEN 'ARRAY' THEN 'ARRAY' "
     "WHEN 'VARCHAR' THEN 'VARCHAR' WHEN 'BOOLEAN' THEN 'BOOLEAN' ELSE "
     "CASE WHEN regexp_full_match(CAST(a AS VARCHAR), '-?[0-9]{1,38}(\\.0+)?') THEN 'INTEGER' "
     "WHEN regexp_full_match(CAST(a AS VARCHAR), '-?[0-9]+\\.[0-9]+') AND length(CAST(a AS VARCHAR)) <= 39 "

@@ -62,7 +62,7 @@ def _substr_all(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     occurrence = whole(name, arguments[3], "the occurrence") if len(arguments) > 3 else 1
     return template(
         f"to_json(list_slice(a, {max(occurrence, 1)}, -1))", [_all(name, types, arguments, arguments[4:6])], JSON
-    )  # noqa: E501
+    )
 
 
 def _count(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
@@ -86,8 +86,8 @@ def _instr(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     place = (
         f"CASE WHEN len(a) < {occurrence} THEN 0 WHEN len(a) >= {occurrence} THEN {start} "
         f"+ CAST(list_sum(list_transform(list_slice(b, 1, {occurrence}), lambda x: length(x))) AS BIGINT) "
-        f"+ CAST(coalesce(list_sum(list_transform(list_slice(a, 1, {occurrence - 1 + option}), lambda x: length(x))), 0)"
-        " AS BIGINT) END"
+        f"+ CAST(coalesce(list_sum(list_transform(list_slice(a, 1, {occurrence - 1 + option}), "
+        "lambda x: length(x))), 0) AS BIGINT) END"
     )
     return template(place, [found, between], BIGINT)
 
