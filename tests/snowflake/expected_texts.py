@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 TEXTS = {
+    "to_char(to_binary('6869'))": "6869",
+    "to_char(to_binary('hi', 'UTF-8'), 'UTF-8')": "hi",
+    "to_char(to_binary('aGk=', 'base64'))": "6869",
+    "try_to_binary('zz')": None,
     "upper('ab')": "AB",
     "lower('AB')": "ab",
     "initcap('ab cd')": "Ab Cd",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,3 +78,9 @@ def test_every_function_there_is_has_been_tried():
     tried = " ".join(each.upper() for expected, _ in GROUPS.values() for each in expected)
 
     assert sorted(name for name in KNOWN if f"{name}(" not in tried + " ".join(CLAUSES).upper()) == []
+
+
+def test_the_documentation_lists_every_function_there_is():
+    listed = Path("docs/functions.md").read_text(encoding="utf-8").split("## What there is")[1]
+
+    assert set(re.findall(r"`(\w+)`", listed)) == KNOWN

@@ -201,6 +201,23 @@ def _editdistance(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     return template("least(a, b)", [distance, as_integer(types, arguments[2])], BIGINT)
 
 
+_BINARY: Final = {"HEX": "unhex(a)", "UTF-8": "encode(a)", "UTF8": "encode(a)", "BASE64": "from_base64(a)"}
+
+
+def _to_binary(name: str, *, safe: bool) -> Function:
+    def to_binary(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
+        arity(name, arguments, 1, 2)
+        written = literal(name, arguments[1], "the format").upper() if len(arguments) > 1 else "HEX"
+        if written not in _BINARY:
+            raise Refused(f"{name}: a text is read as HEX, BASE64 or UTF-8, not as {written[:20]}", arguments[1])
+        if types.of(arguments[0]) == BLOB:
+            return arguments[0]
+        read_as = _BINARY[written]
+        return template(f"try({read_as})" if safe else read_as, [as_text(types, arguments[0])], BLOB)
+
+    return to_binary
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     **table(TEXT, _TEXTS),
     **table(
@@ -233,6 +250,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     **dict.fromkeys(("SHA1", "SHA1_HEX"), _digest("SHA1", "sha1")),
     **dict.fromkeys(("SHA2", "SHA2_HEX"), _sha2),
     "SOUNDEX": _soundex,
+    "TO_BINARY": _to_binary("TO_BINARY", safe=False),
+    "TRY_TO_BINARY": _to_binary("TRY_TO_BINARY", safe=True),
     "EDITDISTANCE": _editdistance,
 }
 """What each becomes."""
