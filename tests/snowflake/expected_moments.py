@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TIMES = {
+    "to_timestamp_ntz('2024-03-15 10:00 +02:00', 'YYYY-MM-DD HH24:MI TZH:TZM')": "2024-03-15T10:00:00.000",
+    "try_to_timestamp('2024-03-15 10:00Z', 'YYYY-MM-DD HH24:MITZHTZM')": "2024-03-15T10:00:00.000",
     "'2024-03-15'::date": "2024-03-15",
     "date '2024-03-15'": "2024-03-15",
     "to_date('15/03/2024', 'DD/MM/YYYY')": "2024-03-15",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 NUMBERS = {
+    "mod(null, 0)": None,
+    "mod(5.5::float, 2)": 1.5,
     "abs(-2)": 2,
     "sign(-3)": -1,
     "round(2.555, 2)": 2.56,

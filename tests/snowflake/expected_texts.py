@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
+    "length(rpad(lpad(uuid_string(), 40, '-'), 44, '-'))": 44,
     "to_char(to_binary('6869'))": "6869",
     "to_char(to_binary('hi', 'UTF-8'), 'UTF-8')": "hi",
     "to_char(to_binary('aGk=', 'base64'))": "6869",

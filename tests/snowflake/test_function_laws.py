@@ -8,9 +8,12 @@ import math
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.snowflake.answers import rows, value
+
+_FEW = settings(max_examples=25)
+"""Each example is a query that is read, bound and run."""
 
 _TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs",)), max_size=12)
 _NUMBERS = st.integers(-(10**37), 10**37) | st.decimals(-(10**12), 10**12, places=6) | st.sampled_from([Decimal("0.1")])
@@ -42,6 +45,7 @@ def _exact(text: str) -> Any:
     return json.loads(text, parse_float=Decimal, parse_int=Decimal)
 
 
+@_FEW
 @given(_DOCUMENTS)
 def test_a_document_comes_out_of_parse_json_as_it_went_in(document: Any):
     written = _written(document)
@@ -49,6 +53,7 @@ def test_a_document_comes_out_of_parse_json_as_it_went_in(document: Any):
     assert _exact(value(f"to_json(parse_json({_literal(written)}))")) == _exact(written)
 
 
+@_FEW
 @given(st.dictionaries(_TEXTS, st.integers(-9, 9), max_size=6))
 def test_the_keys_of_an_object_are_in_order_however_it_is_made(members: dict[str, int]):
     pairs = ", ".join(f"{_literal(key)}, {number}" for key, number in members.items())
@@ -58,6 +63,7 @@ def test_the_keys_of_an_object_are_in_order_however_it_is_made(members: dict[str
     assert value(f"object_keys({parsed})") == sorted(members, key=lambda key: key.encode())
 
 
+@_FEW
 @given(_DECIMALS, st.integers(-4, 6))
 def test_rounding_is_that_of_decimals(number: Decimal, scale: int):
     exponent = Decimal(1).scaleb(-scale)
@@ -73,6 +79,7 @@ def test_rounding_is_that_of_decimals(number: Decimal, scale: int):
     assert [Decimal(each) for each in found] == wanted
 
 
+@_FEW
 @given(
     _MOMENTS,
     st.integers(-500, 500),
@@ -84,6 +91,7 @@ def test_as_many_borders_are_between_as_units_were_added(moment: dt.datetime, co
     assert value(f"datediff({unit}, {start}, dateadd({unit}, {count}, {start}))") == count
 
 
+@_FEW
 @given(_MOMENTS, _MOMENTS)
 def test_weeks_begin_on_mondays(first: dt.datetime, second: dt.datetime):
     def monday(moment: dt.datetime) -> dt.date:
@@ -94,6 +102,7 @@ def test_weeks_begin_on_mondays(first: dt.datetime, second: dt.datetime):
     assert value(f"datediff(week, {ends})") == (monday(second) - monday(first)).days // 7
 
 
+@_FEW
 @given(st.text("ab.,-é", max_size=12), st.text(".,-", min_size=1, max_size=3))
 def test_tokens_are_what_is_between_delimiters(text: str, delimiters: str):
     alike = text.translate(dict.fromkeys(map(ord, delimiters), delimiters[0]))
@@ -103,6 +112,7 @@ def test_tokens_are_what_is_between_delimiters(text: str, delimiters: str):
     assert value(f"strtok('{text}', '{delimiters}', 2)") == (tokens[1] if len(tokens) > 1 else None)
 
 
+@_FEW
 @given(st.lists(st.integers(0, 3), max_size=6), st.lists(st.integers(0, 3), max_size=6))
 def test_an_array_is_what_it_has_in_common_with_another_and_the_rest(one: list[int], other: list[int]):
     common = value(f"array_intersection({one}, {other})")
@@ -113,6 +123,7 @@ def test_an_array_is_what_it_has_in_common_with_another_and_the_rest(one: list[i
     assert sorted(value(f"array_distinct({one})")) == sorted(set(one))
 
 
+@_FEW
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**37), 10**37))
 def test_numbers_that_are_equal_have_the_same_hash(number: float):
     written = repr(number) if isinstance(number, int) else f"'{number!r}'::float"

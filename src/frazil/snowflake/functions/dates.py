@@ -40,11 +40,23 @@ def _to(name: str, kind: exp.DataType, *, safe: bool = False) -> Function:
                 raise Refused(f"{name}: a scale is 0 (seconds) to 9 (nanoseconds)", arguments[1])
             counted = value if types.is_exact(value) else to_type(types, value, decimal(38, 9), safe=safe)
             return since_1970(types, counted, kind, scale)
-        function = "try_strptime" if safe else "strptime"
-        found = call(function, as_text(types, value), text(parsing(name, arguments[1])))
-        return cast(found, kind, safe=safe)
+        return _parsed(name, as_text(types, value), parsing(name, arguments[1]), kind, arguments[1], safe=safe)
 
     return to
+
+
+def _parsed(name: str, value: exp.Expr, form: str, kind: exp.DataType, written: exp.Expr, *, safe: bool) -> exp.Expr:
+    if "%z" in form and kind != TIMESTAMPTZ:
+        # What has no zone keeps the time as it is written; the offset is dropped.
+        if not form.endswith("%z"):
+            raise Refused(f"{name}: without a zone in the result, the offset stands at the end of the format", written)
+        form = form.removesuffix("%z")
+        value = template(f"regexp_replace(a, '{_OFFSET}', '')", [value], TEXT)
+    found = call("try_strptime" if safe else "strptime", value, text(form))
+    return cast(found, kind, safe=safe)
+
+
+_OFFSET: Final = "([+-][0-9]{2}(:?[0-9]{2})?|Z)$"
 
 
 def _is_auto(node: exp.Expr) -> bool:

@@ -17,7 +17,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from frazil.snowflake import values
-from frazil.snowflake.building import call, cast, grouped, is_null, text, typed, variable, when
+from frazil.snowflake.building import call, cast, grouped, text, typed, variable, when
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, JSON, TEXT, TIME, TIMESTAMP, list_of
 from frazil.snowflake.moments import moment
@@ -128,7 +128,7 @@ def template(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | N
     used = [each for each in found.find_all(exp.Column) if _is_place(each, len(arguments))]
     named = dict(zip(_LETTERS, arguments, strict=False))
     times = {letter: sum(each.name == letter for each in used) for letter in named}
-    if any(count > 1 and _is_large(named[letter]) for letter, count in times.items()):
+    if any(count > 1 and _is_once(named[letter]) for letter, count in times.items()):
         return _once(written, arguments, kind)
     for each in used:
         put = grouped(named[each.name]).copy()
@@ -141,8 +141,10 @@ def _is_place(node: exp.Column, count: int) -> bool:
     return not node.table and node.name in _LETTERS[:count]
 
 
-def _is_large(node: exp.Expr) -> bool:
-    return sum(1 for _ in node.walk()) > _LARGE
+def _is_once(node: exp.Expr) -> bool:
+    """Whether an argument is written once only: it is large, or gives something else each time."""
+    nodes = list(node.walk())
+    return len(nodes) > _LARGE or any(isinstance(each, exp.Anonymous) and each.this == "uuid" for each in nodes)
 
 
 def _once(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None) -> exp.Expr:
@@ -233,11 +235,6 @@ def whole(name: str, node: exp.Expr, what: str = "this argument") -> int:
     if not (isinstance(found, exp.Literal) and not found.is_string and found.name.isdecimal() and len(found.name) < 19):
         raise Refused(f"{name}: {what} must be a whole number in the query", node)
     return sign * int(found.name)
-
-
-def nothing_if_null(condition: exp.Expr, otherwise: exp.Expr) -> exp.Expr:
-    """NULL where the one is NULL."""
-    return when(is_null(condition), exp.null(), otherwise)
 
 
 def _counts(counts: Sequence[int]) -> str:

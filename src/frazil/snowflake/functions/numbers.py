@@ -6,8 +6,9 @@ from typing import Final
 
 from sqlglot import exp
 
+from frazil.snowflake.arithmetic import computed
 from frazil.snowflake.arithmetic import divided as quotient_of
-from frazil.snowflake.building import call, cast
+from frazil.snowflake.building import call, cast, grouped
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, template, whole
 from frazil.snowflake.functions.moments import truncated
@@ -89,6 +90,11 @@ def _divided(name: str, *, null_too: bool) -> Function:
         )
 
     return divided
+
+
+def _mod(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
+    arity("MOD", arguments, 2, 2)
+    return grouped(computed(types, exp.Mod, *arguments))
 
 
 def _to_number(name: str, *, safe: bool) -> Function:
@@ -189,7 +195,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
         """
         ABS(n)
         SIGN(n)
-        MOD(nn) = a % b
         """,
     ),
     **table(
@@ -210,6 +215,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
         BITSHIFTLEFT|BIT_SHIFTLEFT(ii) = CAST(a AS HUGEINT) * CAST(pow(2, b) AS HUGEINT)
         """,
     ),
+    "MOD": _mod,
     "ROUND": _round,
     "FLOOR": _directed("FLOOR", "floor"),
     "CEIL": _directed("CEIL", "ceil"),
