@@ -8,9 +8,9 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, choice, compare, grouped, number, text, typed, when
+from frazil.snowflake.documents import as_text
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, DATE, HUGEINT, NUMBER, TEXT, TIMESTAMP, TIMESTAMPTZ, decimal
 from frazil.snowflake.typed import Types
-from frazil.snowflake.values import as_text
 
 _YEAR_2969: Final = 31_536_000_000
 """Numbers below are seconds; below a thousand times of it milliseconds, then microseconds, then nanoseconds."""

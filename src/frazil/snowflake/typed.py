@@ -15,6 +15,7 @@ from frazil.snowflake.building import name, typed
 from frazil.snowflake.places import Refused
 from frazil.snowflake.rendering import rendered
 
+_CONSTANTS: Final = (exp.Literal, exp.Null, exp.Boolean, exp.DataType)
 _ASKED: Final = 2048
 """Answers of DuckDB's that are kept."""
 
@@ -102,13 +103,10 @@ def _question(node: exp.Expr) -> tuple[str, tuple[str, ...]]:
 
     def put(each: exp.Expr) -> exp.Expr:
         # A literal stays: some functions want constants.
-        if each is root or each.type is None or isinstance(each, exp.Literal | exp.Null | exp.Boolean | exp.DataType):
-            return each
-        if isinstance(each.parent, exp.Cast | exp.TryCast) and each is each.parent.args.get("to"):
+        if each is root or each.type is None or isinstance(each, _CONSTANTS):
             return each
         parts.append(rendered(each.type))
-        part: exp.Expr = exp.Column(this=name(f"p{len(parts) - 1}"))
-        return part
+        return exp.Column(this=name(f"p{len(parts) - 1}"))
 
     root = _copy(node)
     return rendered(root.transform(put, copy=False)), tuple(parts)

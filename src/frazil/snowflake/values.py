@@ -15,94 +15,20 @@ from frazil.snowflake.building import (
     equals,
     grouped,
     is_null,
-    json_text,
     negation,
     null,
     text,
     typed,
     when,
 )
-from frazil.snowflake.kinds import BOOLEAN, DOUBLE, FLOATS, INTEGERS, JSON, TEXT, TIME, decimal, shown
-from frazil.snowflake.places import Refused
+from frazil.snowflake.documents import IS_THERE, WHOLE, as_text, boxed, document, is_there
+from frazil.snowflake.kinds import BOOLEAN, DOUBLE, TEXT, TIME, decimal
+from frazil.snowflake.moments import moment
 from frazil.snowflake.typed import Types
-
-IS_THERE: Final = "frazil_is_there"
-"""What a path into a VARIANT column has in its `meta`: SQL that tells a null from nothing."""
-
-WHOLE: Final = "frazil_whole"
-"""What a document has in its `meta` that GROUP BY leaves: it is seen as it is grouped by, and no other way."""
 
 _EXACT: Final = decimal(38, 18)
 _TOO_LARGE: Final = "99999999999999999999.999999999999999999"
 """The largest of `_EXACT`; larger numbers stand for it in comparisons."""
-
-
-def is_there(node: exp.Expr) -> exp.Expr | None:
-    """Whether a path into a VARIANT column leads somewhere; None if the node is no such path."""
-    found = node.unnest().meta.get(IS_THERE)
-    return found.copy() if isinstance(found, exp.Expr) else None
-
-
-def document(types: Types, node: exp.Expr, what: str) -> exp.Expr:
-    """A nested value or JSON text as JSON; text that is no JSON is NULL.
-
-    Raises:
-        Refused: the value has another type; `what` says where.
-    """
-    if types.is_text(node):
-        return cast(node, JSON, safe=True)
-    if types.is_variant(node) or types.is_nested(node) or types.is_null(node):
-        return boxed(types, node)
-    raise Refused(f"{what} is a {shown(types.of(node))}: it has nothing inside", node)
-
-
-def boxed(types: Types, node: exp.Expr) -> exp.Expr:
-    """Any value as JSON, exactly; a text is a text in it, NULL stays NULL."""
-    kind = types.kind(node)
-    if kind == exp.DType.JSON:
-        return node
-    if kind == exp.DType.NULL:
-        return null(JSON)
-    if kind == exp.DType.VARIANT:
-        there = is_there(node)
-        whole = cast(node, JSON)
-        return when(there, call("coalesce", whole, json_text(text("null")), kind=JSON)) if there else whole
-    if kind in INTEGERS or kind in FLOATS or kind == exp.DType.DECIMAL:
-        return cast(cast(node, TEXT), JSON)
-    if kind == exp.DType.VARBINARY:
-        return call("to_json", call("hex", node, kind=TEXT), kind=JSON)
-    if kind == exp.DType.INTERVAL:
-        raise Refused("an INTERVAL cannot be a VARIANT", node)
-    # DuckDB makes a list of a MAP in a VARIANT; to_json, which does not, rounds no number either.
-    return call("to_json", node, kind=JSON)
-
-
-def as_text(types: Types, node: exp.Expr) -> exp.Expr:
-    """Any value as the text that Snowflake shows for it; texts bare."""
-    kind = types.kind(node)
-    if kind == exp.DType.TEXT:
-        return node
-    if kind == exp.DType.JSON:
-        return _document_text(node)
-    if kind == exp.DType.VARIANT:
-        inside = call("left", call("variant_typeof", node.copy(), kind=TEXT), exp.Literal.number(5), kind=TEXT)
-        nested = typed(exp.In(this=inside, expressions=[text("OBJEC"), text("ARRAY")]), BOOLEAN)
-        return when(nested, cast(cast(node, JSON), TEXT), cast(node.copy(), TEXT))
-    if types.is_nested(node):
-        return cast(call("to_json", node, kind=JSON), TEXT)
-    if kind == exp.DType.VARBINARY:
-        return call("hex", node, kind=TEXT)
-    return cast(node, TEXT)
-
-
-def _document_text(node: exp.Expr) -> exp.Expr:
-    bare = node.unnest()
-    if isinstance(bare, exp.Anonymous) and bare.this == "json_extract" and WHOLE not in bare.meta:
-        return call("json_extract_string", *(each.copy() for each in bare.expressions), kind=TEXT)
-    # A number that was no text of JSON's before keeps all its digits.
-    is_text = equals(call("json_type", node.copy(), kind=TEXT), text("VARCHAR"))
-    bare_text = call("json_extract_string", node.copy(), text("$"), kind=TEXT)
-    return when(is_text, bare_text, call("nullif", cast(node, TEXT), text("null"), kind=TEXT))
 
 
 def as_number(types: Types, node: exp.Expr) -> exp.Expr:
@@ -172,8 +98,6 @@ def _alike(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp
 
 def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool = True) -> exp.Expr:
     """A VARIANT or a text as the type it is compared with; NULL if it is no such value and `safe`."""
-    from frazil.snowflake.moments import moment
-
     kind = types.of(other)
     if types.is_moment(other):
         return moment(types, node, kind, safe=safe)
@@ -215,3 +139,9 @@ def same(types: Types, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Whether two values are the same, or both NULL."""
     one, other = pair(types, left, right)
     return typed(exp.NullSafeEQ(this=grouped(one), expression=grouped(other)), BOOLEAN)
+
+
+__all__ = [
+    "IS_THERE", "WHOLE", "as_boolean", "as_number", "as_text", "boxed", "document", "equal", "is_there", "key", "pair",
+    "read_as", "same", "unified",
+]  # fmt: skip
