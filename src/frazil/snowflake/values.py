@@ -22,7 +22,7 @@ from frazil.snowflake.building import (
     when,
 )
 from frazil.snowflake.documents import IS_THERE, WHOLE, as_text, boxed, document, is_there
-from frazil.snowflake.kinds import BOOLEAN, DOUBLE, TEXT, TIME, decimal
+from frazil.snowflake.kinds import BOOLEAN, DOUBLE, JSON, TEXT, TIME, VARIANT, decimal
 from frazil.snowflake.moments import moment
 from frazil.snowflake.typed import Types
 
@@ -52,7 +52,10 @@ def key(types: Types, node: exp.Expr) -> exp.Expr:
     is_number = typed(exp.In(this=kind, expressions=[text(each) for each in ("BIGINT", "UBIGINT", "DOUBLE")]), BOOLEAN)
     of_number = when(is_number, cast(cast(whole.copy(), TEXT), DOUBLE, safe=True), null(DOUBLE))
     shortest = call("regexp_replace", cast(whole.copy(), TEXT), text(r"\.0+$"), text(""), kind=TEXT)
-    of_text = when(is_number.copy(), shortest, as_text(types, whole.copy()))
+    # A VARIANT of DuckDB's has its keys in order, at all levels.
+    is_nested = typed(exp.In(this=kind.copy(), expressions=[text("OBJECT"), text("ARRAY")]), BOOLEAN)
+    in_order = cast(cast(cast(whole.copy(), VARIANT), JSON), TEXT)
+    of_text = choice([(is_number.copy(), shortest), (is_nested, in_order)], as_text(types, whole.copy()))
     packed = call("struct_pack", _field("n", of_number), _field("t", of_text))
     return when(not_null_of(whole), packed)
 
