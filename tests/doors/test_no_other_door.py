@@ -13,6 +13,9 @@ ROOT = Path(frazil.__file__).parent
 SPARKS = ("frazil.cli.sql", "frazil.cli.query")
 """Where SELECTs for Spark are made, by sqlglot and of what is on a list: that has tests of its own."""
 
+RENDERED = "frazil.snowflake"
+"""Where queries are made as trees, and become text in one module, whose texts and names go through the doors."""
+
 TESTING = "frazil.testing"
 """What only tests import: its statements are about tables of its own."""
 
@@ -23,9 +26,16 @@ MODULES = {
 
 
 def test_statements_are_made_of_constants_and_of_what_doors_return() -> None:
-    sources = {name: text for name, text in MODULES.items() if not name.startswith((*SPARKS, TESTING))}
+    sources = {name: text for name, text in MODULES.items() if not name.startswith((*SPARKS, RENDERED, TESTING))}
 
     assert list(Flow(sources).foreign()) == []
+
+
+def test_texts_and_names_of_queries_are_rendered_by_the_doors() -> None:
+    rendering = MODULES["frazil.snowflake.rendering"]
+
+    assert "return ident(expression.name)" in rendering
+    assert "return literal(expression.name)" in rendering
 
 
 def test_what_makes_selects_for_spark_has_no_way_to_duckdb() -> None:
