@@ -74,6 +74,19 @@ def test_the_clauses_of_a_select_work(query: str):
     assert rows(query) == CLAUSES[query]
 
 
+def test_columns_may_be_called_what_lambdas_call_what_they_are_given():
+    names = ["x", "s", "k", "i", "p", "a", "b", "c", "given"]
+    query = "select " + ", ".join(
+        f"array_distinct([{each}, {each}])[0]::varchar || array_to_string([{each}], '') || initcap({each}) "
+        f"|| array_size(array_remove(['q'], {each}))"
+        for each in names
+    )
+
+    columns = ", ".join(f"'q' as {each}" for each in names)
+
+    assert rows(f"{query} from (select {columns})") == [["qqQ0"] * len(names)]
+
+
 def test_every_function_there_is_has_been_tried():
     tried = " ".join(each.upper() for expected, _ in GROUPS.values() for each in expected)
 

@@ -137,6 +137,18 @@ def template(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | N
     return typed(found, kind)
 
 
+def _is_field(node: exp.Identifier) -> bool:
+    """Whether a name is one of a struct's fields: behind a dot, or before the colon."""
+    match node.parent:
+        case exp.Dot():
+            return node.arg_key == "expression"
+        case exp.PropertyEQ():
+            return node.arg_key == "this"
+        case exp.Column() as column:
+            return node.arg_key == "this" and bool(column.table)
+    return False
+
+
 def _is_place(node: exp.Column, count: int) -> bool:
     return not node.table and node.name in _LETTERS[:count]
 
@@ -154,13 +166,13 @@ def _once(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None
         for letter, each in zip(_LETTERS, arguments, strict=False)
     ]
     inner = [
-        exp.Dot(this=variable("given", None), expression=exp.to_identifier(letter, quoted=True))
+        exp.Dot(this=variable("~given", None), expression=exp.to_identifier(letter, quoted=True))
         for letter, _ in zip(_LETTERS, arguments, strict=False)
     ]
     body = template(
         written, [typed(exp.Paren(this=each), argument.type) for each, argument in zip(inner, arguments, strict=True)]
     )
-    lambda_ = exp.Lambda(this=body, expressions=[exp.to_identifier("given", quoted=True)])
+    lambda_ = exp.Lambda(this=body, expressions=[exp.to_identifier("~given", quoted=True)])
     packed = call("list_value", call("struct_pack", *fields))
     return call("list_extract", call("list_transform", packed, lambda_), exp.Literal.number(1), kind=kind)
 
@@ -170,7 +182,16 @@ def _parsed(written: str) -> exp.Expr:
     (found,) = _DIALECT.parse("SELECT " + written)
     assert isinstance(found, exp.Select)  # noqa: S101 (templates are ours)
     (only,) = found.selects
-    return only.pop()
+    return _with_own_names(only.pop())
+
+
+def _with_own_names(node: exp.Expr) -> exp.Expr:
+    """The template with names for what its lambdas are given that no column has."""
+    given = {each.name for function in node.find_all(exp.Lambda) for each in function.expressions}
+    for each in list(node.find_all(exp.Identifier)):
+        if each.name in given and not _is_field(each):
+            each.replace(exp.to_identifier(f"~{each.name}", quoted=True))
+    return node
 
 
 def table(kind: exp.DataType | None, lines: str) -> dict[str, Function]:
