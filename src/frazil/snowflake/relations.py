@@ -169,7 +169,7 @@ class Relations:
         return relation, source_of(node, "", place, fields_of(place, outputs))
 
     def _table(self, node: exp.Table, place: str) -> tuple[exp.Expr, Source]:
-        if not isinstance(node.this, exp.Identifier):
+        if not all(isinstance(part, exp.Identifier) for part in node.parts):
             raise Refused(f"{shown(node)} is no table of the catalog", node)
         known = None if node.args.get("db") else self._names.defined(node.this)
         if known:

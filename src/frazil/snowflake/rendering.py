@@ -18,7 +18,6 @@ class _Generator(DuckDBGenerator):
 
     TYPE_MAPPING = {**DuckDBGenerator.TYPE_MAPPING, exp.DType.NULL: '"NULL"'}  # noqa: RUF012 (sqlglot's way)
 
-
     def literal_sql(self, expression: exp.Literal) -> str:
         return literal(expression.name) if expression.is_string else str(expression.this)
 
