@@ -79,6 +79,10 @@ FILTERS = {
     "ts > '2024-01-01'": [Filter(("ts",), ">", ("2024-01-01 00:00:00",))],
     "tz > '2024-01-01T01:00:00+01:00'": [Filter(("tz",), ">", ("2024-01-01 00:00:00+00:00",))],
     "(id = 1 and (name = 'a'))": [Filter(("id",), "=", ("1",)), Filter(("name",), "=", ("a",))],
+    "s:a.b::int = 1 and id::number in (1, 2)": [Filter(("s", "a", "b"), "=", ("1",)), Filter(("id",), "in", ("1", "2"))],
+    "name::string = 'a' and s:a.C::varchar like 'al%'": [
+        Filter(("name",), "=", ("a",)), Filter(("s", "a", "C"), "starts with", ("al",)),
+    ],
     # Not certain, or not about a column alone.
     "id = 1 or name = 'a'": [],
     "id = 1.5": [],
@@ -93,6 +97,11 @@ FILTERS = {
     "id not in (1, 2)": [],
     "id in (1, null)": [],
     "id = '1'": [],
+    "name::varchar(1) = 'a'": [],
+    "id::string = '1'": [],
+    "amount::int = 10": [],
+    "ts::date = '2024-01-01'": [],
+    "try_cast(name as varchar) = 'a'": [],
     "name = 1": [],
     "ts > '2024-1-1'": [],
     "v:k = 1": [],

@@ -109,7 +109,7 @@ def converted(types: Types, node: exp.Expr, name: exp.DataType, *, safe: bool = 
 
 def to_type(types: Types, node: exp.Expr, kind: exp.DataType, *, safe: bool = False) -> exp.Expr:
     """The value as a type of DuckDB's, by Snowflake's rules."""
-    if types.of(node) == kind:
+    if types.of(node) == kind or (kind == NUMBER and types.is_integer(node)):
         return node
     if types.is_null(node):
         return null(kind)

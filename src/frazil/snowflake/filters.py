@@ -99,6 +99,9 @@ def _compared(
 def _column(scope: Scope, node: exp.Expr) -> tuple[Field, tuple[str, ...], exp.DataType] | None:
     """The column of a table, or the field of a struct in one, that an expression is and nothing else."""
     node = node.unnest()
+    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
+        inner = _column(scope, node.this)
+        return inner if inner and _changes_nothing(node.args["to"], inner[2]) else None
     keys: list[str] = []
     while True:
         if isinstance(node, exp.JSONExtract):
@@ -119,6 +122,17 @@ def _column(scope: Scope, node: exp.Expr) -> tuple[Field, tuple[str, ...], exp.D
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return None
     return _resolved(scope, node, keys)
+
+
+def _changes_nothing(name: exp.DataType, kind: exp.DataType) -> bool:
+    """Whether a cast leaves every value what it is."""
+    try:
+        wanted = known_type(name)
+    except Refused:
+        return False
+    if wanted == kinds.NUMBER:
+        return kind.this in kinds.INTEGERS
+    return wanted == kind and not (kind == kinds.TEXT and name.expressions)
 
 
 def _resolved(
