@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 TIMES = {
+    "to_char('2024-01-01 12:00:00 +02:00'::timestamp_tz, 'HH24:MI TZH:TZM|TZHTZM|TZH')": "10:00 +00:00|+0000|+00",
+    "to_char('2024-03-05'::date, '\"it''s\" DD')": "it's 05",
+    "to_date('it''s 05/03/2024', '\"it''s\" DD/MM/YYYY')": "2024-03-05",
     "to_timestamp_ntz('2024-03-15 10:00 +02:00', 'YYYY-MM-DD HH24:MI TZH:TZM')": "2024-03-15T10:00:00.000",
     "try_to_timestamp('2024-03-15 10:00Z', 'YYYY-MM-DD HH24:MITZHTZM')": "2024-03-15T10:00:00.000",
     "'2024-03-15'::date": "2024-03-15",

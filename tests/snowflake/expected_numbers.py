@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 NUMBERS = {
+    "hash(parse_json('-0.0')) = hash(0)": True,
+    "hash(1.50) = hash(1.5)": True,
+    "hash(100) = hash(1)": False,
     "mod(null, 0)": None,
     "mod(5.5::float, 2)": 1.5,
     "abs(-2)": 2,

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.building import text
 from frazil.snowflake.functions.meanings import literal, template
 from frazil.snowflake.kinds import TEXT
 from frazil.snowflake.places import Refused
+from frazil.sql import literal as literal_text
 
 _WORDS: Final = {
     "YYYY": "%Y", "YY": "%y", "MMMM": "%B", "MON": "%b", "MM": "%m", "DD": "%d", "DY": "%a", "HH24": "%H",
     "HH12": "%I", "HH": "%H", "AM": "%p", "PM": "%p", "MI": "%M", "SS": "%S", "TZH:TZM": "%z", "TZHTZM": "%z",
     "TZH": "%z",
 }  # fmt: skip
+_OFFSETS: Final = {"TZH:TZM": "+00:00", "TZHTZM": "+0000", "TZH": "+00"}
+"""How the zone of a query, UTC, is shown."""
+
 _FORMAT: Final = re.compile(
     r'"(?P<quoted>[^"]*)"|FF(?P<digits>[0-9]?)|(?P<word>'
     + "|".join(sorted(_WORDS, key=len, reverse=True))
@@ -46,7 +50,7 @@ def shown_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
         Refused: it is no literal, or has a word that means nothing.
     """
     parts: list[str] = []
-    for piece in _pieces(name, node):
+    for piece in _pieces(name, node, _WORDS | _OFFSETS):
         if isinstance(piece, int):
             parts.append(
                 {0: "''", 3: "strftime(a, '%g')", 6: "strftime(a, '%f')"}.get(
@@ -54,11 +58,11 @@ def shown_in(name: str, node: exp.Expr, value: exp.Expr) -> exp.Expr:
                 )
             )
         else:
-            parts.append("strftime(a, " + text(piece).sql("duckdb") + ")")
+            parts.append("strftime(a, " + literal_text(piece) + ")")
     return template(" || ".join(parts) or "''", [value], TEXT)
 
 
-def _pieces(name: str, node: exp.Expr) -> list[str | int]:
+def _pieces(name: str, node: exp.Expr, words: Mapping[str, str] = _WORDS) -> list[str | int]:
     """Runs of DuckDB's words, and between them how many digits of a second."""
     written = rest = literal(name, node, "a format of dates and times")
     found: list[str | int] = []
@@ -75,7 +79,7 @@ def _pieces(name: str, node: exp.Expr) -> list[str | int]:
             found.append(int(match["digits"] or 9))
             continue
         word_ = match["word"]
-        piece = _WORDS[word_.upper()] if word_ else (match["quoted"] or match["other"] or "").replace("%", "%%")
+        piece = words[word_.upper()] if word_ else (match["quoted"] or match["other"] or "").replace("%", "%%")
         if found and isinstance(found[-1], str):
             found[-1] += piece
         else:

@@ -177,7 +177,7 @@ def _once(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None
     return call("list_extract", call("list_transform", packed, lambda_), exp.Literal.number(1), kind=kind)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=2048)
 def _parsed(written: str) -> exp.Expr:
     (found,) = _DIALECT.parse("SELECT " + written)
     assert isinstance(found, exp.Select)  # noqa: S101 (templates are ours)

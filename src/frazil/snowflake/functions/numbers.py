@@ -133,7 +133,10 @@ def _hash(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     return template("CAST(CAST(a AS HUGEINT) - 9223372036854775808 AS BIGINT)", [call("hash", *keys)], BIGINT)
 
 
-_SHORTEST: Final = "regexp_replace(regexp_replace(CAST(a AS VARCHAR), '(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', '')"
+_SHORTEST: Final = (
+    "regexp_replace(regexp_replace(regexp_replace(CAST(a AS VARCHAR), "
+    "'(\\.[0-9]*[1-9])0+$', '\\1'), '\\.0*$', ''), '^-0$', '0')"
+)
 """An exact number without the zeros at its end."""
 
 _OF_DOUBLE: Final = (
