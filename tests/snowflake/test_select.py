@@ -47,6 +47,7 @@ ANSWERS = {
     "select distinct id, id + 1 as n from sales order by n desc": [[2, 3], [1, 2]],
     "select id, id as x, x + 1 as y from sales where y > 2 and month = 'jan'": [[2, 2, 3]],
     "select amount from sales order by amount desc": [[None], [20], [10.5], [5]],
+    "select id, month from sales group by (id, month) order by all limit 1": [[1, "feb"]],
     # Sets and rows
     "values (1, 'a'), (2, null)": [[1, "a"], [2, None]],
     "(values (1), (2)) order by 1 desc": [[2], [1]],
@@ -165,6 +166,7 @@ REFUSED = {
     "select id from sales limit 'x'": "LIMIT",
     "select sum(id) over (order by id rows between x preceding and current row) from sales": None,
     "select object_construct(*) from sales": "name the columns",
+    "select 1 from sales a, sales b right join sales c on b.id = c.id": "query of its own",
     "with a as (select 1) select * from a at (version => 1)": "no past",
 }
 

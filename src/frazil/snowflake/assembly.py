@@ -80,7 +80,7 @@ class Assembly:
             keys = [item.sql for item in self._items if not aggregated(item.sql)]
             found = [constant(inner(self._x.types, each)).copy() for each in keys]
         else:
-            found = [self._grouped(each) for each in group.expressions]
+            found = [self._grouped(each) for each in _flat(group.expressions)]
         for each in found:
             if aggregated(each) and not isinstance(each, _SETS):
                 raise Refused("GROUP BY has an aggregate; group by what is in it", group)
@@ -135,6 +135,11 @@ class Assembly:
             if len(named) == 1:
                 return named[0]
         return next((n for n, item in enumerate(self._items) if item.node == node), None)
+
+
+def _flat(nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """The keys of a GROUP BY, those in parentheses one by one."""
+    return [each for node in nodes for each in (node.expressions if isinstance(node, exp.Tuple) else [node])]
 
 
 def _is_all(node: exp.Expr) -> bool:

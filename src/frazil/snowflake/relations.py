@@ -54,6 +54,7 @@ class Relations:
         self._scope = scope
         self._x = x
         self.reads: list[tuple[Source, Read]] = []
+        self._after_comma = False
         self.ons: list[tuple[exp.Expr, list[Source]]] = []
         """Conditions of joins, as written, and the relations whose rows they choose."""
 
@@ -74,6 +75,12 @@ class Relations:
         side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
         if kind not in ("", "INNER", "OUTER", "CROSS") or method not in ("", "NATURAL"):
             raise Refused(f"{shown(node)}: there are INNER, LEFT, RIGHT, FULL, CROSS and NATURAL joins", node)
+        if side in ("RIGHT", "FULL") and self._after_comma:
+            # It joins what is between the comma and itself, not what is before the comma.
+            raise Refused(f"{shown(node)}: after a comma, put the {side} JOIN into a query of its own", node)
+        self._after_comma = self._after_comma or not (
+            kind or side or method or node.args.get("on") or node.args.get("using")
+        )
         relation, source, outer = self._relation(node.this)
         if isinstance(relation, exp.Lateral):
             return self._lateral(node, relation, source, side, outer=outer)
