@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.snowflake.lakes import PUBLIC, Lake
 
 from frazil.errors import InvalidQuery
-from frazil.model import TableName
+from frazil.model import Column, Primitive, StructType, TableName
 from frazil.snowflake.compiled import Filter, Scan
 from frazil.snowflake.lake import NOW, Moment
 
@@ -51,6 +51,16 @@ COLUMNS = {
 def test_only_columns_that_are_needed_are_read(lake: Lake, query: str):
     assert scan(lake, query).columns == COLUMNS[query]
     lake.rows(query)
+
+
+def test_a_column_that_duckdb_cannot_have_is_in_the_way_of_no_other(lake: Lake):
+    twins = StructType((Column(2, "a", Primitive("int")), Column(3, "A", Primitive("int"))))
+    lake.duckdb.execute("CREATE TABLE fields_alike AS SELECT 1 AS id, NULL AS s")
+    lake.put(TableName(PUBLIC, "FIELDS_ALIKE"), "fields_alike", [("id", Primitive("int")), ("s", twins)])
+
+    assert lake.rows("select id from fields_alike") == [[1]]
+    with pytest.raises(InvalidQuery, match=r"[Dd]uplicate"):
+        lake.rows("select s:a from fields_alike")
 
 
 def test_a_table_is_read_in_each_of_its_places(lake: Lake):

@@ -13,7 +13,7 @@ from frazil.snowflake.building import cast, name, null
 from frazil.snowflake.kinds import of_table
 from frazil.snowflake.places import Refused
 from frazil.snowflake.rendering import rendered
-from frazil.snowflake.tables import Read, place_names
+from frazil.snowflake.tables import Read, place_names, with_twins
 from frazil.snowflake.typed import empty_duckdb, said
 
 _UNGROUPED: Final = re.compile(r'column "?(?P<column>.+?)"? must appear in the GROUP BY clause')
@@ -36,10 +36,13 @@ def check_binding(query: exp.Expr, reads: Sequence[Read], written: exp.Expr) -> 
 
 
 def _empty(read: Read) -> exp.CTE:
-    places = place_names([each.name for each in read.columns])
+    names = [each.name for each in read.columns]
+    places = place_names(names)
+    needed = with_twins(names, read.reading.columns)
     columns = [
         exp.Alias(this=_nothing(of_table(each.type)), alias=name(place))
         for each, place in zip(read.columns, places, strict=True)
+        if each.name in needed
     ]
     return exp.CTE(this=exp.Select(expressions=columns or [exp.null()]), alias=exp.TableAlias(this=name(read.place)))
 
