@@ -13,7 +13,7 @@ from frazil.snowflake.places import Refused
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_number
 
-_DATE_UNITS: Final = ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_TO_THE_DAY: Final = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
 _MOST: Final = 38
 
 
@@ -47,10 +47,15 @@ def _wide(types: Types, operator: type[exp.Binary], node: exp.Expr) -> exp.Expr:
 def _moved(types: Types, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     found = operator(this=grouped(left), expression=grouped(right))
     day, by = (left, right) if types.kind(right) == exp.DType.INTERVAL else (right, left)
-    unit = by.unnest().args.get("unit")
-    if types.kind(day) == exp.DType.DATE and unit is not None and unit.name.upper() in _DATE_UNITS:
+    if types.kind(day) == exp.DType.DATE and _is_of_days(by):
         return cast(exp.paren(found), DATE)
     return typed(found, None)
+
+
+def _is_of_days(interval: exp.Expr) -> bool:
+    """Whether an INTERVAL has no unit below a day, so that a date stays one."""
+    units = [each.args["unit"].name for each in interval.find_all(exp.Interval)]
+    return bool(units) and _TO_THE_DAY.issuperset(units)
 
 
 def divided(types: Types, above: exp.Expr, below: exp.Expr) -> exp.Expr:

@@ -121,7 +121,7 @@ def to_type(types: Types, node: exp.Expr, kind: exp.DataType, *, safe: bool = Fa
         return as_text(types, node)
     if types.is_variant(node) or types.is_nested(node):
         return to_type(types, as_text(types, node), kind, safe=safe)
-    if kind == TIME and types.is_number(node):
+    if kind == TIME and (types.is_number(node) or types.kind(node) == _D.TIMESTAMPTZ):
         node = moment(types, node, TIMESTAMP)
     if kind in (BLOB, UUID, TIME) and not (types.is_text(node) or (kind == TIME and types.is_moment(node))):
         raise Refused(f"a {shown(types.of(node))} cannot be cast to {shown(kind)}", node)

@@ -11,6 +11,7 @@ from frazil.snowflake import kinds
 from frazil.snowflake.building import grouped, text, typed
 from frazil.snowflake.casts import converted
 from frazil.snowflake.functions import NAMED, OVERRIDES, WORDS
+from frazil.snowflake.intervals import interval
 from frazil.snowflake.kinds import BOOLEAN
 from frazil.snowflake.literals import literal
 from frazil.snowflake.operators import OPERATORS
@@ -200,18 +201,8 @@ def _cast(x: Expressions, node: exp.Expr) -> exp.Expr:
     return converted(x.types, x(node.this), node.args["to"], safe=isinstance(node, exp.TryCast))
 
 
-def _interval(x: Expressions, node: exp.Expr) -> exp.Expr:  # noqa: ARG001 (one of a table of functions)
-    unit = node.args.get("unit")
-    given = node.this
-    if not (
-        isinstance(given, exp.Literal) and given.name.lstrip("-").isdecimal() and unit and unit.name.upper() in _UNITS
-    ):
-        raise Refused(f"{shown(node)}: write INTERVAL '3 days', one number and one unit", node)
-    found = exp.Interval(this=exp.Literal.string(str(int(given.name))), unit=exp.Var(this=unit.name.upper()))
-    return typed(found, kinds.INTERVAL)
-
-
-_UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+def _interval(x: Expressions, node: exp.Interval) -> exp.Expr:  # noqa: ARG001 (one of a table of functions)
+    return interval(node)
 
 
 def _paren(x: Expressions, node: exp.Expr) -> exp.Expr:
