@@ -1,0 +1,58 @@
+"""Files of object stores for DuckDB, through Arrow's file systems, which read ranges of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fsspec.spec import AbstractFileSystem
+
+from frazil.staging.remote import Place
+
+PROTOCOL: Final = "frazil"
+
+
+class PlannedFiles(AbstractFileSystem):
+    """Reads the planned files, whatever store they are in; there is nothing else in it."""
+
+    protocol = PROTOCOL
+    cachable = False
+
+    def __init__(self, places: Mapping[str, Place]) -> None:
+        super().__init__()
+        self._places = places
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path
+
+    def glob(self, path: str, maxdepth: int | None = None, **_: Any) -> list[str]:
+        """The file itself: a name is no pattern."""
+        return [path] if path in self._places else []
+
+    def exists(self, path: str, **_: Any) -> bool:
+        """Whether it is one of them."""
+        return path in self._places
+
+    def isfile(self, path: str) -> bool:
+        """Whether it is one of them."""
+        return path in self._places
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """Its name and its size."""
+        found = self._place(path)
+        told = found.system.get_file_info(found.path)
+        if told.size is None:
+            raise FileNotFoundError(path)
+        return {"name": path, "size": told.size, "type": "file"}
+
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+        if mode != "rb":
+            raise PermissionError(path)
+        found = self._place(path)
+        return found.system.open_input_file(found.path)
+
+    def _place(self, path: str) -> Place:
+        if path not in self._places:
+            raise FileNotFoundError(path)
+        return self._places[path]
