@@ -16,7 +16,7 @@ from frazil.queries import listing
 from frazil.queries.answer import Answer
 from frazil.queries.failures import FileGone, told
 from frazil.queries.lake import CatalogLake
-from frazil.queries.preparing import Preparing
+from frazil.queries.preparing import SPILL, Preparing
 from frazil.queries.spark import NeedsSpark
 from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, ResultColumn
@@ -40,6 +40,7 @@ class Engine:
         """
         self.lake = CatalogLake(catalog)
         self._scratch = private_directory()
+        (self._scratch / SPILL).mkdir()
         self._preparing = Preparing(self.lake, needs_spark, self._scratch)
         self._cancelling = Cancelling()
         self._running: set[duckdb.DuckDBPyConnection] = set()

@@ -15,7 +15,7 @@ from frazil.errors import FrazilError, InvalidQuery, QueryCancelled, StorageUnav
 _LONGEST_VALUE: Final = 80
 _LONGEST: Final = 400
 _LINE: Final = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
-_KIND: Final = re.compile(r"^(?:[A-Z][A-Za-z-]+ )+Error: ")
+_KIND: Final = re.compile(r"^[A-Z][A-Za-z -]{1,40} Error: ")
 _QUOTED: Final = re.compile(r"(['\"])(.{80})(?:(?!\1).)*(\1|$)", re.DOTALL)
 _ADVICE: Final = re.compile(
     r"(?<=[.!?\"')\n])\s*[^.!?\n]*\b(?:try_cast|TRY_CAST|TRY\(|SET [a-z_]+|explicit(?:ly)? (?:type )?cast)[^\n]*"

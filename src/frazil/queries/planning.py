@@ -10,12 +10,11 @@ import orjson
 
 from frazil.errors import CatalogUnavailable
 from frazil.queries.filters import expression
-from frazil.queries.versions import OpenTable, Version
+from frazil.queries.versions import LISTS, OpenTable, Version
 from frazil.snowflake.compiled import Scan
 from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
 
 _EXPRESSIONS: Final = "org.apache.iceberg.expressions.ExpressionParser"
-_LISTS: Final = "org.apache.iceberg.relocated.com.google.common.collect.Lists"
 _RESPONSES: Final = "org.apache.iceberg.rest.responses.FetchScanTasksResponse"
 """How Iceberg's REST catalogs tell a plan: with each delete file once."""
 
@@ -108,7 +107,7 @@ def _tasks(table: OpenTable, scan: Scan, version: Version, condition: str | None
             java = java.fromSnapshotExclusive(start)
     if condition is not None:
         java = java.filter(java_type(jvm, _EXPRESSIONS).fromJson(condition, java.schema()))
-    tasks = java_type(jvm, _LISTS).newArrayList(java.planFiles())
+    tasks = java_type(jvm, LISTS).newArrayList(java.planFiles())
     told = java_type(jvm, _RESPONSES).builder(table.java.specs()).withFileScanTasks(tasks).build()
     return str(java_type(jvm, f"{_RESPONSES}Parser").toJson(told))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import duckdb
 
@@ -18,9 +20,12 @@ from frazil.queries.planning import Plan, plan
 from frazil.queries.versions import OpenTable, Version
 from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, Scan
-from frazil.snowflake.tables import INFORMATION_SCHEMA, place_names
+from frazil.snowflake.tables import INFORMATION_SCHEMA
 from frazil.sql import ident, literals
 from frazil.tables.access import access
+
+SPILL: Final = "spill"
+"""Where DuckDB puts what memory has no room for. A query may read there, so nothing else is there."""
 
 
 class Preparing:
@@ -38,9 +43,9 @@ class Preparing:
     ) -> tuple[duckdb.DuckDBPyConnection, dict[str, Plan]]:
         """A connection that reads what a query needs and nothing else, and the plans by the scans' places."""
         planned = [(scan, *cancelling.wait(self._planning(scan))) for scan in compiled.scans if not _is_told(scan)]
-        connection = locked.opened(self._scratch)
+        connection = locked.opened(self._scratch / SPILL)
         try:
-            cancelling.on_cancel(connection.interrupt)
+            cancelling.on_cancel(lambda: _interrupt(connection))
             files = Files(connection)
             reading = views.Reading(connection, files, self._footers)
             for scan in compiled.scans:
@@ -81,9 +86,14 @@ class Preparing:
         directory.mkdir()
         found = spark.hand_over(self._needs_spark(), self._lake.name, scan, version, chosen, directory)
         names = literals(reading.files.name(str(each), lambda _: {}) for each in found)
-        selected = spark.columns(chosen, place_names([each["name"] for each in chosen]))
+        selected = spark.columns(chosen, views.called(chosen, fields))
         source = f"read_parquet({names})" if found else _nothing(len(chosen))
         reading.connection.execute(f"CREATE VIEW {ident(scan.place)} AS SELECT {selected} FROM {source}")
+
+
+def _interrupt(connection: duckdb.DuckDBPyConnection) -> None:
+    with suppress(duckdb.ConnectionException):  # it has answered, and is closed
+        connection.interrupt()
 
 
 def _is_told(scan: Scan) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from fsspec.spec import AbstractFileSystem
@@ -45,6 +46,10 @@ class PlannedFiles(AbstractFileSystem):
         if told.size is None:
             raise FileNotFoundError(path)
         return {"name": path, "size": told.size, "type": "file"}
+
+    def modified(self, path: str) -> datetime:
+        """A time that is always the same, as the file is."""
+        return datetime.fromtimestamp(0, UTC)
 
     def _open(self, path: str, mode: str = "rb", **_: Any) -> Any:
         if mode != "rb":

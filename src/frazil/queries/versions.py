@@ -12,6 +12,9 @@ from frazil.model import TableName
 from frazil.snowflake.lake import NOW, Moment
 from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_message, java_type
 
+LISTS: Final = "org.apache.iceberg.relocated.com.google.common.collect.Lists"
+"""Makes of what Java iterates over what Python can, too."""
+
 _SNAPSHOTS: Final = "org.apache.iceberg.util.SnapshotUtil"
 _CHANGING: Final = frozenset({"overwrite", "delete"})
 """Operations after which rows are no longer there that were; `replace` has only moved them to other files."""
@@ -93,7 +96,7 @@ class OpenTable:
         snapshots = java_type(self.jvm, _SNAPSHOTS)
         if start is not None and not snapshots.isAncestorOf(self.java, end, start):
             raise InvalidQuery(f"{self.name}: the changes after snapshot {start} do not lead to snapshot {end}")
-        for each in snapshots.ancestorsBetween(self.java, end, start):
+        for each in java_type(self.jvm, LISTS).newArrayList(snapshots.ancestorsBetween(self.java, end, start)):
             operation = str(each.operation())
             if operation in _CHANGING:
                 raise InvalidQuery(
@@ -144,7 +147,7 @@ class OpenTable:
 
     def _oldest(self) -> Any:
         oldest = None
-        for each in self.java.snapshots():
+        for each in java_type(self.jvm, LISTS).newArrayList(self.java.snapshots()):
             if oldest is None or int(each.timestampMillis()) < int(oldest.timestampMillis()):
                 oldest = each
         return oldest

@@ -69,6 +69,13 @@ def wanted(scan: Scan, fields: Sequence[Field]) -> list[Field]:
     return chosen or [_plainest(fields)]
 
 
+def called(chosen: Sequence[Field], fields: Sequence[Field]) -> list[str]:
+    """What the columns of a view are called: as the table spells them, told apart where only case does."""
+    names = [each["name"] for each in fields]
+    known = dict(zip(names, place_names(names), strict=True))
+    return [known[each["name"]] for each in chosen]
+
+
 def is_exact(plan: Plan, fields: Sequence[Field]) -> bool:
     """Whether DuckDB reads all the files of a plan as Iceberg means them."""
     ways = {tuple(each for each in file.deletes if each.content == "equality-deletes") for file in plan.files}
@@ -98,8 +105,8 @@ def create(
         relation = _Relation(way, files, chosen, by_id, names, reading, access)
         branches.append(relation.text(f"{_DELETED} {scan.place} {number}"))
     inner = " UNION ALL ".join(branches) or deletions.empty(chosen)
-    called = place_names([each["name"] for each in chosen])
-    columns = ", ".join(f"{column(each['id'])} AS {ident(name)}" for each, name in zip(chosen, called, strict=True))
+    named = zip(chosen, called(chosen, fields), strict=True)
+    columns = ", ".join(f"{column(each['id'])} AS {ident(name)}" for each, name in named)
     reading.connection.execute(f"CREATE VIEW {ident(scan.place)} AS SELECT {columns} FROM ({inner})")
 
 
