@@ -22,6 +22,7 @@ _ADVICE: Final = re.compile(
 )
 """Advice in DuckDB's own words, about its own SQL and settings."""
 
+_TRACEBACK: Final = "Traceback (most recent call last)"
 _GONE: Final = re.compile(r"No files found|No such file|FileNotFoundError|does not exist|NO_SUCH_KEY")
 
 
@@ -52,9 +53,11 @@ def told() -> Iterator[None]:
 def _error(error: Exception) -> FrazilError:
     if "INTERRUPT" in str(error)[:100]:
         return QueryCancelled()
-    said = readable(str(error))
-    if isinstance(error, duckdb.IOException | OSError):
-        if _GONE.search(str(error)[:2000]):
+    # What a file system in Python raises comes with its traceback; the last line is the exception.
+    whole, is_pythons = str(error), _TRACEBACK in str(error)[:200]
+    said = readable(whole.rstrip().splitlines()[-1] if is_pythons else whole)
+    if is_pythons or isinstance(error, duckdb.IOException | OSError):
+        if _GONE.search(said):
             return FileGone(
                 "a file of the table is not there: maintenance has removed what this snapshot had, or the table is "
                 f"damaged ({said}). Run the query again, for the current snapshot"

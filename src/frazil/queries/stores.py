@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import pyarrow as pa
 from fsspec.spec import AbstractFileSystem
 
 from frazil.staging.remote import Place
@@ -55,9 +58,39 @@ class PlannedFiles(AbstractFileSystem):
         if mode != "rb":
             raise PermissionError(path)
         found = self._place(path)
-        return found.system.open_input_file(found.path)
+        return _File(found.system.open_input_file(found.path))
 
     def _place(self, path: str) -> Place:
         if path not in self._places:
             raise FileNotFoundError(path)
         return self._places[path]
+
+
+class _File:
+    """An open file with a place in it for each thread.
+
+    DuckDB's threads share the file, and each seeks before it reads: between the two, Python may let another one seek.
+    """
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file = file
+        self._size = file.size()
+        self._mine = threading.local()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self.tell(), os.SEEK_END: self._size}[whence]
+        self._mine.place = start + offset
+        return self.tell()
+
+    def tell(self) -> int:
+        place: int = getattr(self._mine, "place", 0)
+        return place
+
+    def read(self, size: int = -1) -> bytes:
+        place = self.tell()
+        content: bytes = self._file.read_at(self._size - place if size < 0 else size, place)
+        self._mine.place = place + len(content)
+        return content
+
+    def close(self) -> None:
+        self._file.close()
