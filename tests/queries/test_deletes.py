@@ -45,7 +45,9 @@ def upserted(request: pytest.FixtureRequest, tables: Tables) -> TableName:
     name = tables.create("id INT, p STRING, v STRING", how, format_version="2")
     tables.sql(name, "INSERT INTO {t} VALUES (1, 'a', 'old'), (2, 'a', 'kept'), (NULL, 'a', 'old')")
     delete_by_id(tables, name, [1, None], "a" if how else None)
-    tables.sql(name, "INSERT INTO {t} VALUES (1, 'a', 'new'), (3, 'b', 'kept')", "ALTER TABLE {t} RENAME COLUMN id TO k")
+    tables.sql(
+        name, "INSERT INTO {t} VALUES (1, 'a', 'new'), (3, 'b', 'kept')", "ALTER TABLE {t} RENAME COLUMN id TO k"
+    )
     delete_by_id(tables, name, [3], "a" if how else None, "second")
     return name
 
@@ -60,7 +62,10 @@ def test_values(tables: Tables, upserted: TableName) -> None:
 
 def test_what_duckdb_would_compare_in_another_way_is_read_by_spark(tables: Tables) -> None:
     name = tables.create("id INT, x DOUBLE, t TIMESTAMP, n TIMESTAMP_NTZ, s STRUCT<a: INT>", format_version="2")
-    tables.sql(name, "INSERT INTO {t} VALUES (1, 0.0, timestamp'2020-01-01 00:00:00Z', timestamp_ntz'2020-01-01', struct(1)), (2, -0.0, NULL, NULL, NULL), (3, 1.5, NULL, NULL, NULL)")
+    tables.sql(
+        name,
+        "INSERT INTO {t} VALUES (1, 0.0, timestamp'2020-01-01 00:00:00Z', timestamp_ntz'2020-01-01', struct(1)), (2, -0.0, NULL, NULL, NULL), (3, 1.5, NULL, NULL, NULL)",
+    )
     delete_by(tables, name, pa.field("x", pa.float64(), metadata={"PARQUET:field_id": "2"}), 2, [0.0], None)
 
     assert tables.read(name) == tables.by_spark(name)
@@ -98,12 +103,20 @@ def test_a_damaged_deletion_vector_is_not_passed_over(tables: Tables) -> None:
         tables.read(name)
 
 
-def delete_by_id(tables: Tables, name: TableName, ids: list[int | None], partition: str | None, called: str = "first") -> None:
+def delete_by_id(
+    tables: Tables, name: TableName, ids: list[int | None], partition: str | None, called: str = "first"
+) -> None:
     delete_by(tables, name, pa.field("id", pa.int32(), metadata={"PARQUET:field_id": "1"}), 1, ids, partition, called)
 
 
 def delete_by(
-    tables: Tables, name: TableName, field: pa.Field, identity: int, values: list, partition: str | None, called: str = "x"
+    tables: Tables,
+    name: TableName,
+    field: pa.Field,
+    identity: int,
+    values: list,
+    partition: str | None,
+    called: str = "x",
 ) -> None:
     """Write an equality delete file and commit it, as Flink does."""
     java, jvm = tables.java(name), tables.catalog.jvm

@@ -68,7 +68,10 @@ def test_a_message_has_no_more_of_a_value_than_is_needed(tables: Tables) -> None
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("Conversion Error: Could not convert string 'x' to INT32\n\nLINE 1: SELECT", "Could not convert string 'x' to INT32"),
+        (
+            "Conversion Error: Could not convert string 'x' to INT32\n\nLINE 1: SELECT",
+            "Could not convert string 'x' to INT32",
+        ),
         ("Not implemented Error: no such thing", "no such thing"),
         ("Invalid Input Error: it's so", "it's so"),
         (f"IO Error: '{'x' * 200}' and '{'y' * 200}'", f"'{'x' * 80}…' and '{'y' * 80}…'"),
@@ -85,7 +88,9 @@ def test_statements_about_tables(tables: Tables) -> None:
     def rows(text: str) -> list[dict]:
         return tables.engine.answer(text).batches.read_all().to_pylist()
 
-    assert [(row["name"], row["rows"]) for row in rows(f"show tables like '{name.name.lower()}' in public")] == [(name.name, 1)]
+    assert [(row["name"], row["rows"]) for row in rows(f"show tables like '{name.name.lower()}' in public")] == [
+        (name.name, 1)
+    ]
     assert [(row["name"], row["type"], row["null?"]) for row in rows(f"describe table {name.name}")] == [
         ("id", "NUMBER(10,0)", "N"), ("v", "VARIANT", "Y"), ("d", "NUMBER(9,2)", "Y"),
     ]  # fmt: skip

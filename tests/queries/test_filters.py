@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.queries.tables import Tables
 
+from frazil.errors import InvalidQuery
 from frazil.model import TableName
 from frazil.queries.filters import expression
 from frazil.queries.lake import CatalogLake
@@ -58,7 +59,11 @@ def conditions(draw: st.DrawFn) -> Filter:
     column = draw(st.sampled_from(sorted(VALUES)))
     operator = draw(st.sampled_from(OPERATORS[: 10 if column == "s" else 9]))
     value = st.sampled_from(VALUES[column])
-    values = () if operator.startswith("is") else tuple(draw(st.lists(value, min_size=1, max_size=3 if operator == "in" else 1)))
+    values = (
+        ()
+        if operator.startswith("is")
+        else tuple(draw(st.lists(value, min_size=1, max_size=3 if operator == "in" else 1)))
+    )
     return Filter(tuple(column.split(".")), operator, values)
 
 
@@ -77,8 +82,7 @@ def test_a_filter_takes_no_row_away(tables: Tables, table: TableName, condition:
     select = f"SELECT i, s FROM t WHERE TRY({sql(condition)}) ORDER BY ALL"
     try:
         expected = tables.read(table, select, width=2)
-    except Exception as error:  # noqa: BLE001
-        assert "cast" in str(error) or "convert" in str(error) or "range" in str(error), error
+    except InvalidQuery:  # the constant is none of the column's type
         return
 
     assert tables.read(table, select, width=2, filters=[condition]) == expected
@@ -100,7 +104,9 @@ def test_a_filter_takes_no_row_away(tables: Tables, table: TableName, condition:
         (Filter(("i",), "=", ("1.5",)), 4),
     ],
 )
-def test_files_without_such_rows_are_not_planned(tables: Tables, table: TableName, condition: Filter, files: int) -> None:
+def test_files_without_such_rows_are_not_planned(
+    tables: Tables, table: TableName, condition: Filter, files: int
+) -> None:
     opened = CatalogLake(tables.catalog).opened(table)
 
     assert len(plan(opened, Scan("t", table, filters=(condition,)), opened.at(NOW)).files) == files
@@ -122,6 +128,9 @@ def test_files_without_such_rows_are_not_planned(tables: Tables, table: TableNam
 )
 def test_what_cannot_be_said_is_left_out(condition: Filter) -> None:
     kinds = {"i": "int", "d": "decimal(9, 2)", "x": "double", "v": "variant", "u": "uuid"}
-    fields = [{"id": number, "name": name, "type": kind, "required": False} for number, (name, kind) in enumerate(kinds.items())]
+    fields = [
+        {"id": number, "name": name, "type": kind, "required": False}
+        for number, (name, kind) in enumerate(kinds.items())
+    ]
 
     assert expression([condition], json.dumps({"type": "struct", "fields": fields})) is None

@@ -22,7 +22,10 @@ from frazil.queries.stores import PlannedFiles
 from frazil.snowflake.compiled import Scan
 from frazil.staging.filesystems import place
 
-FIELDS = [{"id": 1, "name": "ID", "type": "long", "required": False}, {"id": 2, "name": "V", "type": "string", "required": False}]
+FIELDS = [
+    {"id": 1, "name": "ID", "type": "long", "required": False},
+    {"id": 2, "name": "V", "type": "string", "required": False},
+]
 ROWS = 200_000
 
 
@@ -35,13 +38,24 @@ def store() -> Iterator[Store]:
 @pytest.fixture(scope="module")
 def locations(store: Store) -> list[str]:
     access = store.owner.properties(store.endpoint)
-    schema = pa.schema([pa.field(each["name"], kind, metadata={"PARQUET:field_id": str(each["id"])}) for each, kind in zip(FIELDS, (pa.int64(), pa.string()), strict=True)])
+    schema = pa.schema(
+        [
+            pa.field(each["name"], kind, metadata={"PARQUET:field_id": str(each["id"])})
+            for each, kind in zip(FIELDS, (pa.int64(), pa.string()), strict=True)
+        ]
+    )
     found = [f"s3://{BUCKET}/t/data/{name}.parquet" for name in ("a", "b*[x]")]
     for number, location in enumerate(found):
         ids = pa.array(range(number * ROWS, (number + 1) * ROWS))
         there = place(location, access)
         with there.system.open_output_stream(there.path) as stream:
-            pq.write_table(pa.table([ids, pa.array(["x" * 50] * ROWS)], schema), stream, row_group_size=10_000, compression="none", use_dictionary=False)
+            pq.write_table(
+                pa.table([ids, pa.array(["x" * 50] * ROWS)], schema),
+                stream,
+                row_group_size=10_000,
+                compression="none",
+                use_dictionary=False,
+            )
     return found
 
 
@@ -51,13 +65,20 @@ def viewed(store: Store, locations: list[str], *, partitioned: bool = False) -> 
     files = Files(connection)
     planned = tuple(DataFile(each, "parquet", ROWS, 1, 0, (7,)) for each in locations)
     plan = Plan(planned, None, {0: {0: 1}} if partitioned else {})
-    views.create(Scan("t", TableName(("public",), "T")), plan, FIELDS, None, views.Reading(connection, files, Footers()), lambda _: access)
+    views.create(
+        Scan("t", TableName(("public",), "T")),
+        plan,
+        FIELDS,
+        None,
+        views.Reading(connection, files, Footers()),
+        lambda _: access,
+    )
     locked.lock(connection, files)
     return connection
 
 
 @pytest.mark.parametrize("partitioned", [False, True])
-def test_rows_are_those_of_the_files(store: Store, locations: list[str], partitioned: bool) -> None:  # noqa: FBT001
+def test_rows_are_those_of_the_files(store: Store, locations: list[str], partitioned: bool) -> None:
     connection = viewed(store, locations, partitioned=partitioned)
 
     # Several times: threads that read one file must not be in each other's way.
@@ -98,7 +119,12 @@ class Counting:
 def test_nothing_else_in_the_store_is_read(store: Store, locations: list[str]) -> None:
     connection = viewed(store, locations[:1])
 
-    for text in (f"FROM '{locations[1]}'", "FROM read_parquet('frazil://1.parquet')", "FROM glob('frazil://*')", "FROM read_blob('s3://lake/**')"):
+    for text in (
+        f"FROM '{locations[1]}'",
+        "FROM read_parquet('frazil://1.parquet')",
+        "FROM glob('frazil://*')",
+        "FROM read_blob('s3://lake/**')",
+    ):
         with pytest.raises(duckdb.Error):
             connection.execute(text).fetchall()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
 import json
 import shutil
 from pathlib import Path
@@ -43,7 +42,9 @@ def test_columns_that_were_renamed_widened_added_dropped_and_moved(tables: Table
 
 
 def test_fields_within_structs_lists_and_maps_are_found_by_their_ids(tables: Tables) -> None:
-    name = tables.create("id INT, s STRUCT<x: INT, y: STRING>, l ARRAY<STRUCT<p: INT>>, m MAP<STRING, STRUCT<q: FLOAT>>")
+    name = tables.create(
+        "id INT, s STRUCT<x: INT, y: STRING>, l ARRAY<STRUCT<p: INT>>, m MAP<STRING, STRUCT<q: FLOAT>>"
+    )
     tables.sql(
         name,
         "INSERT INTO {t} VALUES (1, struct(1, 'a'), array(struct(1), null), map('k', struct(1.5f))), (2, null, null, null)",
@@ -74,13 +75,25 @@ def test_an_initial_default_fills_rows_from_before_its_column(tables: Tables) ->
     update.addColumn("n", types.IntegerType.get(), literals.lit(7))
     update.addColumn("s", types.StringType.get(), literals.lit("it's"))
     update.addColumn("d", types.DateType.get(), literals.lit("2020-02-29").to(types.DateType.get()))
-    update.addColumn("b", types.BooleanType.get(), literals.lit(True))  # noqa: FBT003
+    update.addColumn("b", types.BooleanType.get(), literals.lit(True))
     update.addColumn("t", types.TimeType.get(), literals.lit("10:11:12.5").to(types.TimeType.get()))
-    update.addColumn("m", types.TimestampType.withZone(), literals.lit("2020-01-02T03:04:05.000006+00:00").to(types.TimestampType.withZone()))
+    update.addColumn(
+        "m",
+        types.TimestampType.withZone(),
+        literals.lit("2020-01-02T03:04:05.000006+00:00").to(types.TimestampType.withZone()),
+    )
     update.commit()
 
     assert tables.read(name) == [
-        (1, 7, "it's", dt.date(2020, 2, 29), True, dt.time(10, 11, 12, 500000), dt.datetime(2020, 1, 2, 3, 4, 5, 6, dt.UTC))
+        (
+            1,
+            7,
+            "it's",
+            dt.date(2020, 2, 29),
+            True,
+            dt.time(10, 11, 12, 500000),
+            dt.datetime(2020, 1, 2, 3, 4, 5, 6, dt.UTC),
+        )
     ]
 
 
@@ -95,7 +108,13 @@ def test_types_that_spark_does_not_write(tables: Tables, tmp_path: Path) -> None
         update.addColumn(called, kind)
     update.commit()
     moment = "2020-01-02T03:04:05.123456789"
-    fields = [(1, "id", pa.int32()), (2, "t", pa.time64("us")), (3, "u", pa.uuid()), (4, "f", pa.binary(3)), (5, "n", pa.timestamp("ns"))]
+    fields = [
+        (1, "id", pa.int32()),
+        (2, "t", pa.time64("us")),
+        (3, "u", pa.uuid()),
+        (4, "f", pa.binary(3)),
+        (5, "n", pa.timestamp("ns")),
+    ]
     written = pa.table(
         [
             pa.array([1, 2], pa.int32()),
@@ -109,7 +128,13 @@ def test_types_that_spark_does_not_write(tables: Tables, tmp_path: Path) -> None
     append(tables, name, written, tmp_path / "types.parquet")
 
     assert tables.read(name, "SELECT id, t, u, f, n::VARCHAR FROM t ORDER BY id") == [
-        (1, dt.time(23, 59, 59, 999999), "00010203-0405-0607-0809-0a0b0c0d0e0f", b"\0\xff'", "2020-01-02 03:04:05.123456789"),
+        (
+            1,
+            dt.time(23, 59, 59, 999999),
+            "00010203-0405-0607-0809-0a0b0c0d0e0f",
+            b"\0\xff'",
+            "2020-01-02 03:04:05.123456789",
+        ),
         (2, None, None, None, None),
     ]
 
@@ -131,12 +156,17 @@ def test_variants_of_any_writer(tables: Tables) -> None:
         assert [json.loads(text) if text else None for _, text in read] == [*(json.loads(text) for text in texts), None]
 
 
-def test_files_without_field_ids_are_read_by_the_name_mapping_and_their_partitions(tables: Tables, tmp_path: Path) -> None:
+def test_files_without_field_ids_are_read_by_the_name_mapping_and_their_partitions(
+    tables: Tables, tmp_path: Path
+) -> None:
     name = tables.create("id INT, s STRUCT<a: INT, b: STRING>, p STRING", "PARTITIONED BY (p)")
     for part, identity in (("it's", 1), ("b", 2)):
         directory = tmp_path / f"p={part}"
         directory.mkdir()
-        pq.write_table(pa.table({"s": [{"b": "x", "a": identity}], "id": pa.array([identity], pa.int32())}), directory / "x.parquet")
+        pq.write_table(
+            pa.table({"s": [{"b": "x", "a": identity}], "id": pa.array([identity], pa.int32())}),
+            directory / "x.parquet",
+        )
         add(tables, name, directory / "x.parquet", 1, part)
     tables.sql(name, "INSERT INTO {t} VALUES (3, struct(3, 'z'), 'b')")
     mapping = (
@@ -152,7 +182,9 @@ def test_files_without_field_ids_are_read_by_the_name_mapping_and_their_partitio
 
 
 def test_names_that_sql_or_file_systems_would_take_for_something_else(tables: Tables) -> None:
-    name = tables.create("`a b` INT, `it's \"q\"` STRING, filename STRING, file_row_number INT, `f1` INT", "PARTITIONED BY (filename)")
+    name = tables.create(
+        '`a b` INT, `it\'s "q"` STRING, filename STRING, file_row_number INT, `f1` INT', "PARTITIONED BY (filename)"
+    )
     tables.sql(name, "INSERT INTO {t} VALUES (1, 'x', 'a*b', 5, 6), (2, 'y', '[c]?', 7, 8)")
 
     assert tables.read(name, 'SELECT * FROM t ORDER BY "a b"') == [(1, "x", "a*b", 5, 6), (2, "y", "[c]?", 7, 8)]
@@ -160,9 +192,16 @@ def test_names_that_sql_or_file_systems_would_take_for_something_else(tables: Ta
 
 def test_moments_of_a_table(tables: Tables) -> None:
     name = tables.create("id INT")
-    tables.sql(name, "INSERT INTO {t} VALUES (1)", "ALTER TABLE {t} RENAME COLUMN id TO n", "INSERT INTO {t} VALUES (2)")
+    tables.sql(
+        name, "INSERT INTO {t} VALUES (1)", "ALTER TABLE {t} RENAME COLUMN id TO n", "INSERT INTO {t} VALUES (2)"
+    )
     first, second = tables.snapshots(name)
-    times = [row[0] for row in tables.spark.sql(f"SELECT CAST(unix_millis(committed_at) AS BIGINT) FROM {tables.path(name)}.snapshots ORDER BY 1").collect()]
+    times = [
+        row[0]
+        for row in tables.spark.sql(
+            f"SELECT CAST(unix_millis(committed_at) AS BIGINT) FROM {tables.path(name)}.snapshots ORDER BY 1"
+        ).collect()
+    ]
 
     assert tables.read(name, "SELECT id FROM t", moment=Moment(snapshot=first), width=1) == [(1,)]
     assert tables.read(name, "SELECT id FROM t", moment=Moment(snapshot=second, before=True), width=1) == [(1,)]

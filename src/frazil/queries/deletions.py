@@ -100,7 +100,9 @@ def by_values(
     found = []
     for ids, names in alike.items():
         schema = schema_map([fields[each] for each in ids])
-        found.append((f"SELECT * FROM read_parquet({literals(names)}, schema = {schema})", [column(each) for each in ids]))
+        found.append(
+            (f"SELECT * FROM read_parquet({literals(names)}, schema = {schema})", [column(each) for each in ids])
+        )
     return found
 
 

@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 import duckdb
 import pyarrow as pa
@@ -46,7 +46,7 @@ class Engine:
         self._running: set[duckdb.DuckDBPyConnection] = set()
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

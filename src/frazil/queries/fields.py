@@ -97,9 +97,7 @@ def schema_map(
         constants: by id, the value of what a file lacks, as DuckDB reads it from a text.
     """
     constants = constants or {}
-    entries = (
-        _entry(each, column(each["id"]), names, constants.get(each["id"])) for each in fields
-    )
+    entries = (_entry(each, column(each["id"]), names, constants.get(each["id"])) for each in fields)
     return f"MAP {{{', '.join(entries)}}}"
 
 

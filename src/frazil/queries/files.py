@@ -9,6 +9,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 from pyarrow import fs
+
 from frazil.errors import InvalidQuery, StorageUnavailable
 from frazil.staging.filesystems import place
 from frazil.staging.local import local_path

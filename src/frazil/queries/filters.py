@@ -102,7 +102,7 @@ def _equal(name: str, value: float) -> _Json:
     return _joined("and", [least, {"type": "lt-eq", "term": name, "value": 0.0}])
 
 
-def _value(text: str, kind: str) -> Any:  # noqa: PLR0911 (one for each type)
+def _value(text: str, kind: str) -> Any:
     """A value as Iceberg's JSON has those of a type; None if DuckDB might mean another one."""
     if kind == "string":
         return text

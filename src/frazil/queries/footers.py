@@ -1,4 +1,4 @@
-"""What the footers of Parquet files say that Iceberg's metadata does not: which columns they have, and whether by id."""
+"""What the footers of Parquet files say that Iceberg's metadata does not: their columns, and whether these have ids."""
 
 from __future__ import annotations
 

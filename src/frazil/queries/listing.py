@@ -9,16 +9,16 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from frazil.errors import InvalidQuery
 from frazil.model import TableName
 from frazil.queries.answer import Answer
 from frazil.queries.information import known_columns, names, type_name
 from frazil.queries.lake import CatalogLake
 from frazil.queries.planning import Plan
 from frazil.snowflake.compiled import Compiled, ResultColumn
+from frazil.snowflake.places import Refused
 from frazil.snowflake.statements import Describe, Name, Show
 from frazil.snowflake.tables import existing
-from frazil.errors import InvalidQuery
-from frazil.snowflake.places import Refused
 
 
 def show(asked: Show, lake: CatalogLake) -> Answer:
@@ -37,7 +37,14 @@ def show(asked: Show, lake: CatalogLake) -> Answer:
     else:
         heads = ("column_name", "table_name", "schema_name", "data_type", "null?", "default")
         rows = (
-            (column.name, each.name, ".".join(each.namespace), type_name(column.type), not column.required, column.default)
+            (
+                column.name,
+                each.name,
+                ".".join(each.namespace),
+                type_name(column.type),
+                not column.required,
+                column.default,
+            )
             for each in _chosen(asked, lake)
             for column in known_columns(each, lake)
         )
@@ -87,7 +94,9 @@ def _chosen(asked: Show, lake: CatalogLake) -> list[TableName]:
     found = [each for each in lake.namespaces() if [level.lower() for level in each] == wanted]
     if not found:
         known = ", ".join(".".join(each) for each in list(lake.namespaces())[:20])
-        raise InvalidQuery(f"there is no schema {'.'.join(each.text for each in asked.scope)[:100]}; there are: {known}")
+        raise InvalidQuery(
+            f"there is no schema {'.'.join(each.text for each in asked.scope)[:100]}; there are: {known}"
+        )
     return [each for namespace in found for each in lake.tables(namespace)]
 
 
@@ -113,10 +122,16 @@ def _is_like(name: str, pattern: str | None) -> bool:
     if pattern is None:
         return True
     wild = {"%": ".*", "_": "."}
-    return bool(re.fullmatch("".join(wild.get(each) or re.escape(each) for each in pattern), name, re.I | re.S))
+    return bool(
+        re.fullmatch("".join(wild.get(each) or re.escape(each) for each in pattern), name, re.IGNORECASE | re.DOTALL)
+    )
 
 
 def _answer(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Answer:
-    columns = [pa.array(list(column)) for column in zip(*rows, strict=True)] if rows else [pa.array([], pa.string())] * len(heads)
+    columns = (
+        [pa.array(list(column)) for column in zip(*rows, strict=True)]
+        if rows
+        else [pa.array([], pa.string())] * len(heads)
+    )
     batch = pa.RecordBatch.from_arrays(columns, names=list(heads))
     return Answer(tuple(map(ResultColumn, heads)), pa.RecordBatchReader.from_batches(batch.schema, [batch]))

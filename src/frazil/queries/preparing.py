@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,9 +39,7 @@ class Preparing:
         self._footers = Footers()
         self._numbers = itertools.count()
 
-    def prepare(
-        self, compiled: Compiled, cancelling: Cancelling
-    ) -> tuple[duckdb.DuckDBPyConnection, dict[str, Plan]]:
+    def prepare(self, compiled: Compiled, cancelling: Cancelling) -> tuple[duckdb.DuckDBPyConnection, dict[str, Plan]]:
         """A connection that reads what a query needs and nothing else, and the plans by the scans' places."""
         planned = [(scan, *cancelling.wait(self._planning(scan))) for scan in compiled.scans if not _is_told(scan)]
         connection = locked.opened(self._scratch / SPILL)
@@ -50,7 +49,7 @@ class Preparing:
             reading = views.Reading(connection, files, self._footers)
             for scan in compiled.scans:
                 if _is_told(scan):
-                    told = cancelling.wait(lambda scan=scan: information.rows(scan.table.name, self._lake))
+                    told = cancelling.wait(partial(information.rows, scan.table.name, self._lake))
                     information.create(connection, scan, told)
             for scan, table, version, found in planned:
                 self._view(scan, table, version, found, reading)
@@ -69,9 +68,7 @@ class Preparing:
 
         return planned
 
-    def _view(
-        self, scan: Scan, table: OpenTable, version: Version, found: Plan, reading: views.Reading
-    ) -> None:
+    def _view(self, scan: Scan, table: OpenTable, version: Version, found: Plan, reading: views.Reading) -> None:
         fields = fields_of(version.schema)
         if views.is_exact(found, fields) and not table.is_encrypted:
             views.create(scan, found, fields, table.property(views.MAPPING), reading, _access(table))

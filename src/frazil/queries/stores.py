@@ -16,7 +16,7 @@ from frazil.staging.remote import Place
 PROTOCOL: Final = "frazil"
 
 
-class PlannedFiles(AbstractFileSystem):
+class PlannedFiles(AbstractFileSystem):  # type: ignore[misc]
     """Reads the planned files, whatever store they are in; there is nothing else in it."""
 
     protocol = PROTOCOL
@@ -30,7 +30,7 @@ class PlannedFiles(AbstractFileSystem):
     def _strip_protocol(cls, path: str) -> str:
         return path
 
-    def glob(self, path: str, maxdepth: int | None = None, **_: Any) -> list[str]:
+    def glob(self, path: str, **_: Any) -> list[str]:
         """The file itself: a name is no pattern."""
         return [path] if path in self._places else []
 
@@ -50,7 +50,7 @@ class PlannedFiles(AbstractFileSystem):
             raise FileNotFoundError(path)
         return {"name": path, "size": told.size, "type": "file"}
 
-    def modified(self, path: str) -> datetime:
+    def modified(self, _path: str) -> datetime:
         """A time that is always the same, as the file is."""
         return datetime.fromtimestamp(0, UTC)
 
