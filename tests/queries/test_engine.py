@@ -99,6 +99,9 @@ def test_statements_about_tables(tables: Tables) -> None:
     listed = rows(f"select column_name, data_type from information_schema.columns where table_name = '{name.name}'")
     assert [tuple(row.values()) for row in listed] == [("id", "NUMBER(10,0)"), ("v", "VARIANT"), ("d", "NUMBER(9,2)")]
     assert {"TABLE_NAME": name.name} in rows("select table_name from information_schema.tables")
+    (told,) = rows(f"select * from information_schema.tables where table_name = '{name.name}'")
+    assert (told["TABLE_SCHEMA"], told["ROW_COUNT"], told["BYTES"] > 0) == ("public", 1, True)
+    assert told["CREATED"] <= told["LAST_ALTERED"]
     plan = [row["plan"] for row in rows(f"explain select * from {name.name} where id = 5")]
     assert plan[0].startswith(f"public.{name.name}: 0 files, 0 rows")
     assert plan[1] == '  files chosen by: {"type":"eq","term":"id","value":5}'

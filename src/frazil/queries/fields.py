@@ -87,17 +87,17 @@ def refuse_alike(names: Iterable[str]) -> None:
 
 
 def schema_map(
-    fields: Sequence[Field], *, names: NameMapping | None = None, constants: Mapping[int, str] | None = None
+    fields: Sequence[Field], *, names: NameMapping | None = None, constants: Mapping[int, str | None] | None = None
 ) -> str:
     """What `read_parquet` takes as `schema`: the columns it gives are called after the fields' ids.
 
     Args:
         fields: what to read.
         names: for files without ids.
-        constants: by id, the value of what a file lacks, as DuckDB reads it from a text.
+        constants: by id, the value of what a file lacks, as DuckDB reads it from a text; others have their defaults.
     """
     constants = constants or {}
-    entries = (_entry(each, column(each["id"]), names, constants.get(each["id"])) for each in fields)
+    entries = (_entry(each, column(each["id"]), names, constants.get(each["id"], _default(each))) for each in fields)
     return f"MAP {{{', '.join(entries)}}}"
 
 
@@ -106,20 +106,23 @@ def column(identity: int) -> str:
     return f"f{identity}"
 
 
-def _entry(field: Field, name: str, names: NameMapping | None, constant: str | None = None) -> str:
+def _entry(field: Field, name: str, names: NameMapping | None, text: str | None) -> str:
     key, below = str(field["id"]), None
     if names is not None:
         # A field that the mapping leaves out is in no file: nor is a column of that name.
         found, below = names.get(field["id"], (f"no field {field['id']}", {}))
         key = literal(found)
     kind = field["type"]
-    text = constant if constant is not None else default_text(field.get("initial-default"), kind)
-    children = ", ".join(_entry(each, each["name"], below) for each in _children(kind))
+    children = ", ".join(_entry(each, each["name"], below, _default(each)) for each in _children(kind))
     return (
         f"{key}: {{name: {literal(name)}, type: {literal(duckdb_type(kind))}, "
         f"default_value: {'NULL::VARCHAR' if text is None else literal(text)}, "
         f"children: {f'MAP {{{children}}}' if children else 'NULL'}}}"
     )
+
+
+def _default(field: Field) -> str | None:
+    return default_text(field.get("initial-default"), field["type"])
 
 
 def _children(kind: Any) -> list[Field]:

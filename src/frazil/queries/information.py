@@ -50,13 +50,16 @@ def type_name(kind: IcebergType) -> str:
     return f"MAP({type_name(kind.key)}, {type_name(kind.value)})"
 
 
-def rows(name: str, lake: CatalogLake) -> pa.Table:
-    """All rows of a table of information_schema."""
-    found = list(_tables(lake) if name == "tables" else _columns(lake))
+def rows(scan: Scan, lake: CatalogLake) -> pa.Table:
+    """All rows of a table of information_schema; what costs to know is there only if the scan needs it."""
+    name = scan.table.name
+    needs_totals = scan.columns is None or bool(_TOTALS & {*scan.columns})
+    found = list(_tables(lake, needs_totals=needs_totals) if name == "tables" else _columns(lake))
     schema = pa.schema([(each.name, _ARROW[str(each.type)]) for each in INFORMATION[name]])
     return pa.Table.from_pylist(found, schema)
 
 
+_TOTALS: Final = {"ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"}
 _ARROW: Final = {"string": pa.string(), "long": pa.int64(), "timestamptz": pa.timestamp("us", "UTC")}
 
 
@@ -84,11 +87,9 @@ def _named(table: TableName, lake: CatalogLake) -> dict[str, Any]:
     }
 
 
-def _tables(lake: CatalogLake) -> Iterator[dict[str, Any]]:
-    columns = {each.name for each in INFORMATION["tables"]}
+def _tables(lake: CatalogLake, *, needs_totals: bool) -> Iterator[dict[str, Any]]:
     for table in names(lake):
-        told = lake.opened(table).totals if columns & {"ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"} else {}
-        yield {**_named(table, lake), **told}
+        yield {**_named(table, lake), **(totals(table, lake) if needs_totals else {})}
 
 
 def _columns(lake: CatalogLake) -> Iterator[dict[str, Any]]:
@@ -102,6 +103,14 @@ def _columns(lake: CatalogLake) -> Iterator[dict[str, Any]]:
                 "IS_NULLABLE": "NO" if column.required else "YES",
                 "DATA_TYPE": type_name(column.type),
             }
+
+
+def totals(table: TableName, lake: CatalogLake) -> dict[str, Any]:
+    """How large a table is, and when it was changed; nothing if it is gone since it was listed."""
+    try:
+        return lake.opened(table).totals
+    except InvalidQuery:
+        return {}
 
 
 def known_columns(table: TableName, lake: CatalogLake) -> list[Column]:

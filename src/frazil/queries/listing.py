@@ -12,7 +12,7 @@ from sqlglot import exp
 from frazil.errors import InvalidQuery
 from frazil.model import TableName
 from frazil.queries.answer import Answer
-from frazil.queries.information import known_columns, names, type_name
+from frazil.queries.information import known_columns, names, totals, type_name
 from frazil.queries.lake import CatalogLake
 from frazil.queries.planning import Plan
 from frazil.snowflake.compiled import Compiled, ResultColumn
@@ -111,11 +111,8 @@ def _table(parts: Sequence[Name], lake: CatalogLake) -> TableName:
 
 
 def _totals(table: TableName, lake: CatalogLake) -> tuple[Any, ...]:
-    try:
-        told = lake.opened(table).totals
-    except InvalidQuery:  # gone since it was listed
-        return (None,) * 4
-    return told["ROW_COUNT"], told["BYTES"], told["CREATED"], told["LAST_ALTERED"]
+    told = totals(table, lake)
+    return tuple(told.get(each) for each in ("ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"))
 
 
 def _is_like(name: str, pattern: str | None) -> bool:

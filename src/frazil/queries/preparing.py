@@ -49,7 +49,7 @@ class Preparing:
             reading = views.Reading(connection, files, self._footers)
             for scan in compiled.scans:
                 if _is_told(scan):
-                    told = cancelling.wait(partial(information.rows, scan.table.name, self._lake))
+                    told = cancelling.wait(partial(information.rows, scan, self._lake))
                     information.create(connection, scan, told)
             for scan, table, version, found in planned:
                 self._view(scan, table, version, found, reading)

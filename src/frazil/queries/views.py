@@ -132,7 +132,7 @@ class _Relation:
         schema = schema_map(
             list(fields.values()),
             names=None if self.way.has_ids else self.mapping,
-            constants={key: text for key, text in self.way.constants if text is not None},
+            constants=dict(self.way.constants),
         )
         names = literals(known.name(each.path, self.access) for each in self.files)
         columns = ", ".join(f"d.{column(each['id'])}" for each in self.chosen)
