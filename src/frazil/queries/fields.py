@@ -53,7 +53,7 @@ def duckdb_type(kind: Any) -> str:
     if isinstance(kind, str):
         decimal = _DECIMAL.fullmatch(kind)
         if decimal:
-            return f"DECIMAL({decimal[1]},{decimal[2]})"
+            return f"DECIMAL({int(decimal[1])},{int(decimal[2])})"
         if kind.startswith("fixed"):
             return "BLOB"
         if kind not in _TYPES:
@@ -107,7 +107,7 @@ def column(identity: int) -> str:
 
 
 def _entry(field: Field, name: str, names: NameMapping | None, text: str | None) -> str:
-    key, below = str(field["id"]), None
+    key, below = f"{int(field['id'])}", None
     if names is not None:
         # A field that the mapping leaves out is in no file: nor is a column of that name.
         found, below = names.get(field["id"], (f"no field {field['id']}", {}))

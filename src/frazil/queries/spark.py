@@ -28,33 +28,36 @@ _log = structlog.get_logger(__name__)
 def hand_over(
     session: SparkSession, catalog: str, scan: Scan, version: Version, chosen: Sequence[Field], directory: Path
 ) -> list[Path]:
-    """Have Spark read a scan's columns into files below `directory`; gives those with rows.
+    """Have Spark read a scan's columns into files below `directory`; gives these.
 
     Raises:
-        InvalidQuery: Spark cannot read the table either.
+        InvalidQuery: Spark cannot read the table either, or not on this machine.
     """
     if scan.since is not None:
         raise InvalidQuery(f"{scan.table}: CHANGES of a table like this cannot be read")
+    if not session.sparkContext.master.startswith("local"):
+        # What executors write to their own disks would be missing here, and nobody would say so.
+        raise InvalidQuery(
+            f"{scan.table} has files that only Spark reads, and its executors may be on other machines. Run the query "
+            "in a session of your own, or with spark.master=local[2]"
+        )
     _log.info("Spark reads a table, which takes longer", table=str(scan.table))
-    name = ".".join(f"`{each.replace('`', '``')}`" for each in (catalog, *scan.table.namespace, scan.table.name))
-    at = "" if version.is_current or version.snapshot is None else f" VERSION AS OF {version.snapshot}"
-    columns = ", ".join(f"`{each['name'].replace('`', '``')}` AS c{number}" for number, each in enumerate(chosen))
+    read = session.read
+    if not version.is_current and version.snapshot is not None:
+        read = read.option("snapshot-id", version.snapshot)
+    name = ".".join(map(_quoted, (catalog, *scan.table.namespace, scan.table.name)))
     target = directory / "rows"
     before = session.conf.get(_TIMES)
     session.conf.set(_TIMES, "TIMESTAMP_MICROS")
     try:
-        session.sql(f"SELECT {columns} FROM {name}{at}").write.parquet(target.as_uri())
+        table = read.table(name)
+        renamed = (f"{_quoted(each['name'])} AS c{number}" for number, each in enumerate(chosen))
+        table.selectExpr(*renamed).write.parquet(target.as_uri())
     except JAVA_ERRORS as error:
         raise InvalidQuery(f"{scan.table}: Spark cannot read it: {java_message(error)[:300]}") from error
     finally:
         session.conf.set(_TIMES, before)
-    found = sorted(target.glob("*.parquet"))
-    if not found and not (target / "_SUCCESS").exists():
-        raise InvalidQuery(
-            f"{scan.table}: Spark reads this table, and its executors are on other machines. Run the query in a "
-            "session of your own, or with spark.master=local[2]"
-        )
-    return found
+    return sorted(target.glob("*.parquet"))
 
 
 def columns(chosen: Sequence[Field], called: Sequence[str]) -> str:
@@ -63,3 +66,7 @@ def columns(chosen: Sequence[Field], called: Sequence[str]) -> str:
         f"c{number}::{duckdb_type(each['type'])} AS {ident(name)}"
         for number, (each, name) in enumerate(zip(chosen, called, strict=True))
     )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

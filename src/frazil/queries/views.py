@@ -103,7 +103,7 @@ def create(
     branches = []
     for number, (way, files) in enumerate(_ways(plan, by_id, names, reading, access).items()):
         relation = _Relation(way, files, chosen, by_id, names, reading, access)
-        branches.append(relation.text(f"{_DELETED} {scan.place} {number}"))
+        branches.append(relation.selected(f"{_DELETED} {scan.place} {number}"))
     inner = " UNION ALL ".join(branches) or deletions.empty(chosen)
     named = zip(chosen, called(chosen, fields), strict=True)
     columns = ", ".join(f"{column(each['id'])} AS {ident(name)}" for each, name in named)
@@ -122,7 +122,7 @@ class _Relation:
     reading: Reading
     access: Access
 
-    def text(self, deleted: str) -> str:
+    def selected(self, deleted: str) -> str:
         """The SQL; what `deleted` names is made if it is needed."""
         known = self.reading.files
         left_out = deletions.by_values(self.way.by_values, self.by_id, known, self.access)
@@ -142,7 +142,7 @@ class _Relation:
             self._make(deleted)
             text += f" ANTI JOIN {ident(deleted)} AS p ON p.file = d.filename AND p.pos = d.file_row_number"
         for number, (relation, compared) in enumerate(left_out):
-            equal = " AND ".join(f"e{number}.{each} IS NOT DISTINCT FROM d.{each}" for each in compared)
+            equal = " AND ".join(f"e{number}.{key} IS NOT DISTINCT FROM d.{key}" for key in compared)
             text += f" ANTI JOIN ({relation}) AS e{number} ON {equal}"
         return text
 
