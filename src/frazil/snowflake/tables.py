@@ -28,6 +28,8 @@ def _columns(*named: tuple[str, Primitive]) -> tuple[Column, ...]:
 INFORMATION: Final[dict[str, tuple[Column, ...]]] = {
     "tables": _columns(
         ("TABLE_CATALOG", _STRING), ("TABLE_SCHEMA", _STRING), ("TABLE_NAME", _STRING), ("TABLE_TYPE", _STRING),
+        ("ROW_COUNT", Primitive("long")), ("BYTES", Primitive("long")), ("CREATED", Primitive("timestamptz")),
+        ("LAST_ALTERED", Primitive("timestamptz")),
     ),
     "columns": _columns(
         ("TABLE_CATALOG", _STRING), ("TABLE_SCHEMA", _STRING), ("TABLE_NAME", _STRING), ("COLUMN_NAME", _STRING),
