@@ -9,9 +9,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from frazil.cli.asked import asked
 from frazil.cli.console import jvm_output_to
 from frazil.errors import FrazilError, ProgramMissing
+from frazil.tables.asked import asked
 from frazil.tables.catalog import Catalog
 from frazil.tables.session import choose_catalog, iceberg_catalog, open_session
 from frazil.tables.syncing import syncing

@@ -23,7 +23,7 @@ from frazil.cli.query.types import refusal
 from frazil.cli.session import open_session_catalog
 from frazil.cli.visible import cell, visible, visible_json
 from frazil.tables.catalog import Catalog
-from frazil.tables.jvm import JAVA_ERRORS
+from frazil.tables.jvm import java_errors
 
 Row = list[str | None]
 """Each value as JSON text, None for NULL."""
@@ -54,7 +54,7 @@ def answer(statement: Statement, catalog: Catalog, session: SparkSession) -> tup
         compiled = statement.compile(catalog, session)
         try:
             return compiled.columns, list(_rows(session.sql(compiled.text), compiled.columns))
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise refusal(error) from error
 
 

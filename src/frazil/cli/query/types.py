@@ -12,7 +12,7 @@ from sqlglot import exp
 from frazil.cli.query.dialect import shown
 from frazil.cli.query.spark import KIND, cast, rendered
 from frazil.errors import InvalidQuery
-from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.jvm import java_errors, java_message
 
 INTEGERS: Final = (t.ByteType, t.ShortType, t.IntegerType, t.LongType)
 NUMBERS: Final = (*INTEGERS, t.DecimalType, t.FloatType, t.DoubleType)
@@ -94,7 +94,7 @@ class Types:
         """The columns of a text of Spark SQL."""
         try:
             return self._session.sql(text).schema
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise refusal(error) from error
 
     def is_variant(self, node: exp.Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Which catalog a command is to look at: that of a home, or the one that a worker file configures."""
+"""Which catalog somebody who is no connector means: that of a home, or the one that a worker file configures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from frazil.errors import NothingSetUp
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a command is told of its catalog. It may hold credentials, and is never shown."""
+    """What is told of a catalog. It may hold credentials, and is never shown."""
 
     home: Path
     spark: Mapping[str, str]
