@@ -12,6 +12,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from frazil import __version__
 from frazil.cli import log
+from frazil.cli.catalogs import opening_ahead
 from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
 from frazil.cli.options import Home, Worker, home_of
@@ -50,16 +51,22 @@ def run(
 
 @app.command
 def sql(
-    query: Annotated[str, Parameter(help="One SELECT.")],
+    query: Annotated[str | None, Parameter(help="Statements, apart by semicolons; without them, a prompt.")] = None,
+    /,
     *,
+    file: Annotated[Path | None, Parameter(name=["--file", "-f"], help="A file with statements.")] = None,
+    format: Annotated[  # noqa: A002 (the option's name)
+        Literal["table", "json", "jsonl", "csv", "parquet"], Parameter(help="How rows are written.")
+    ] = "table",
+    output: Annotated[Path | None, Parameter(help="The file that gets the rows; default standard output.")] = None,
     home: Home = None,
     worker: Worker = None,
-    format: Annotated[Literal["table", "json", "csv"], Parameter(help="How rows are printed.")] = "table",  # noqa: A002 (the option's name)
 ) -> int:
-    """Run a SELECT over the tables, also while a connector runs."""
-    from frazil.cli.sql import run_query
+    """Run SELECTs over the tables, also while a connector runs; without a text, prompt for them."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.sql import Wanted, run_sql
 
-    return run_query(query, home_of(home), worker, format)
+        return run_sql(query, file, Wanted(format, output), home_of(home), worker)
 
 
 @app.command
