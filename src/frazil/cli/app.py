@@ -16,7 +16,6 @@ from frazil.cli.catalogs import opening_ahead
 from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
 from frazil.cli.options import Home, Worker, home_of
-from frazil.cli.visible import visible
 from frazil.errors import FrazilError, InvalidConfiguration
 
 FAILED = 1
@@ -75,14 +74,15 @@ def validate(
     *,
     worker: Worker = None,
     set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)
+    catalog: Annotated[
+        bool, Parameter(help="Look at the tables as well: what would stop the connectors there.", negative=())
+    ] = False,
+    home: Home = None,
 ) -> int:
-    """Check connector files and list every problem."""
-    from frazil.cli.run import load_all
+    """Check connector files, and with --catalog their tables; list every problem."""
+    from frazil.cli.validate import validate_files
 
-    for settings in load_all(connectors, worker, _overrides(set, None)):
-        renamed = "" if settings.key == settings.name else f"; channels and tokens call it {settings.key}"
-        print(f"{visible(settings.name)}: valid{renamed}")
-    return 0
+    return validate_files(connectors, worker, _overrides(set, home), with_catalog=catalog)
 
 
 @app.command

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from frazil.errors import FrazilError
-from frazil.tables.asked import asked
+from frazil.tables.asked import Asked, asked
 from frazil.tables.opening import begin, begin_prepared, opened
 from frazil.tables.told import NeedsSpark
 
@@ -49,45 +49,46 @@ def opening_ahead(home: Path, worker: Path | None) -> Iterator[None]:
 class Desk:
     """A catalog that is open, and the Spark session of a command that needs one."""
 
-    def __init__(self, home: Path, worker: Path | None, console: Console, stack: ExitStack) -> None:
+    def __init__(self, wanted: Asked, console: Console, stack: ExitStack) -> None:
         """Open nothing yet; what is opened ends with `stack`."""
-        self._asked = home, worker, console
+        self._wanted = wanted
+        self._console = console
         self._stack = stack
         self._session: tuple[SparkSession, Catalog] | None = None
 
     def catalog(self, *, to_write: bool) -> Catalog:
         """The catalog, opened; see `open_catalog`."""
-        console = self._asked[2]
         try:
             opening = _begun.get() or self._opening()
-            with console.status("Opening the catalog …"):
+            with self._console.status("Opening the catalog …"):
                 return opened(opening, to_write=to_write)
         except NeedsSpark as reason:
             _log.info("Spark is started, which takes longer", cause=str(reason))
-            return self.spark()[1]
+            return self._in_spark()[1]
 
-    def spark(self) -> tuple[SparkSession, Catalog]:
-        """A Spark session, started when it is first asked for, and the catalog in it."""
+    def spark(self) -> SparkSession:
+        """A Spark session that has the catalog, started when it is first asked for."""
+        return self._in_spark()[0]
+
+    def _in_spark(self) -> tuple[SparkSession, Catalog]:
         if self._session is None:
             from frazil.cli.session import open_session_catalog
 
-            self._session = self._stack.enter_context(open_session_catalog(*self._asked))
+            self._session = self._stack.enter_context(open_session_catalog(self._wanted, self._console))
         return self._session
 
     def _opening(self) -> Sessionless:
-        home, worker, console = self._asked
-        wanted = asked(home, worker)
-        with console.status("Preparing Java for commands (the first time it fetches Iceberg's jars) …"):
-            opening = begin_prepared(wanted)
+        with self._console.status("Preparing Java for commands (the first time it fetches Iceberg's jars) …"):
+            opening = begin_prepared(self._wanted)
         self._stack.callback(opening.end)
         return opening
 
 
 @contextmanager
-def open_desk(home: Path, worker: Path | None, console: Console) -> Iterator[Desk]:
+def open_desk(wanted: Asked, console: Console) -> Iterator[Desk]:
     """A desk; what was opened at it ends with the block."""
     with ExitStack() as stack:
-        yield Desk(home, worker, console, stack)
+        yield Desk(wanted, console, stack)
 
 
 @contextmanager
@@ -101,5 +102,5 @@ def open_catalog(home: Path, worker: Path | None, console: Console, *, to_write:
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
         ProgramMissing: the JVM did not start; the message names the log.
     """
-    with open_desk(home, worker, console) as desk:
+    with open_desk(asked(home, worker), console) as desk:
         yield desk.catalog(to_write=to_write)

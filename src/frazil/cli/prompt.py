@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
@@ -17,8 +17,10 @@ from frazil.cli.printing.table import WIDE, print_table, room_of
 from frazil.cli.running import running
 from frazil.cli.scripts import is_complete
 from frazil.errors import FrazilError
-from frazil.queries.engine import Engine
 from frazil.snowflake.statements import split
+
+if TYPE_CHECKING:
+    from frazil.queries.engine import Engine
 
 _HELP: Final = """\
 A statement ends with a semicolon and may have several lines. Ctrl-C ends it, or forgets what is typed.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 import pyarrow as pa
 from rich.console import Console
@@ -64,8 +64,8 @@ def running(engine: Answers, statement: str, console: Console, *, said_throughou
             place for it.
     """
     reading = _Reading(engine, statement)
-    reading.start()
     try:
+        reading.start()
         with _Waiting(console) as waiting:
             answer = reading.answer(waiting)
             batches = reading.batches(waiting, said_throughout=said_throughout)
@@ -82,7 +82,7 @@ class _Waiting:
         self._began = time.monotonic()
         self._status = console.status("Running the query …")
 
-    def __enter__(self) -> _Waiting:
+    def __enter__(self) -> Self:
         self._status.start()
         return self
 
@@ -108,18 +108,21 @@ class _Reading(threading.Thread):
         self._statement = statement
         self._queue: Queue[Answer | pa.RecordBatch | BaseException | None] = Queue(_AHEAD)
         self._ended = threading.Event()
+        self._done = threading.Event()
 
     def run(self) -> None:
         try:
             answer = self._engine.answer(self._statement)
             self._put(answer)
             for batch in answer.batches:
+                self._put(batch)
                 if self._ended.is_set():
                     return
-                self._put(batch)
             self._put(None)
         except BaseException as error:  # noqa: BLE001 (it is raised where the answer is wanted)
             self._put(error)
+        finally:
+            self._done.set()
 
     def answer(self, waiting: _Waiting) -> Answer:
         """The answer, once its first rows are under way."""
@@ -133,17 +136,18 @@ class _Reading(threading.Thread):
             found = self._next(waiting)
             if not said_throughout:
                 waiting.stop()
-            if found is None:
+            if not isinstance(found, pa.RecordBatch):
                 return
             waiting.rows += found.num_rows
             yield found
 
     def end(self) -> None:
         """Have no more read."""
-        if self.is_alive():
-            self._ended.set()
+        self._ended.set()
+        if not self._done.is_set():
             self._engine.cancel()
-            self.join(_GRACE)
+            # It may still be about to begin, so it cannot be joined.
+            self._done.wait(_GRACE)
 
     def _next(self, waiting: _Waiting) -> Answer | pa.RecordBatch | None:
         while True:

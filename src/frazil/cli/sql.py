@@ -20,8 +20,8 @@ from frazil.cli.running import Answers, Arriving, running
 from frazil.cli.scripts import statements
 from frazil.cli.visible import visible
 from frazil.errors import InvalidConfiguration
-from frazil.queries.engine import Engine
 from frazil.snowflake.statements import split
+from frazil.tables.asked import asked
 
 Format: TypeAlias = Literal["table", "json", "jsonl", "csv", "parquet"]
 
@@ -46,8 +46,10 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     given = None if text is None and file is None else split(text if text is not None else _read(file))
     if wanted.format == "parquet" and (given is None or len(given) > 1):
         raise _refused("--format", "a Parquet file holds the rows of one statement: give exactly one")
+    from frazil.queries.engine import Engine
+
     console = people()
-    with open_desk(home, worker, console) as desk, Engine(desk.catalog(to_write=False)) as engine:
+    with open_desk(asked(home, worker), console) as desk, Engine(desk.catalog(to_write=False), desk.spark) as engine:
         if given is None and sys.stdin.isatty() and wanted == Wanted("table", None):
             from frazil.cli.prompt import prompt
 

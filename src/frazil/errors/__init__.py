@@ -49,6 +49,7 @@ from frazil.errors.surroundings import (
     ProgramMissing,
     SparkConnectRefused,
     SparkEnded,
+    SparkNeeded,
     SparkVersionRefused,
     StillStopping,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "ShapeMoved",
     "SparkConnectRefused",
     "SparkEnded",
+    "SparkNeeded",
     "SparkVersionRefused",
     "StageFailed",
     "StageTooOld",

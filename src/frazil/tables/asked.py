@@ -20,6 +20,9 @@ class Asked:
     catalog: str | None
     """`frazil.catalog`."""
 
+    database: str | None = None
+    """Of a connector, `snowflake.database.name`, which may be the name of a catalog."""
+
 
 def asked(home: Path, worker: Path | None) -> Asked:
     """Which catalog is meant.

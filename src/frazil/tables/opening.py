@@ -91,7 +91,7 @@ def _settings(wanted: Asked) -> dict[str, str]:
 
 
 def _start(wanted: Asked, settings: Mapping[str, str], path: ClassPath) -> Sessionless:
-    name = chosen(catalogs(settings), wanted.catalog, None, wanted.spark)
+    name = chosen(catalogs(settings), wanted.catalog, wanted.database, wanted.spark)
     told = catalog_told(settings, os.environ, name)
     from frazil.tables.plain_jvm import PlainJvm, jvm_options
 
