@@ -11,9 +11,10 @@ from frazil.version import VERSION
 
 if TYPE_CHECKING:
     from frazil.connector import Connector, Subscription
+    from frazil.queries.library import Rows, query
     from frazil.tables.history import Commit
 
-__all__ = ["Commit", "Connector", "Subscription", "__version__"]
+__all__ = ["Commit", "Connector", "Rows", "Subscription", "__version__", "query"]
 __version__ = VERSION
 
 
@@ -27,4 +28,8 @@ def __getattr__(name: str) -> Any:
         from frazil.tables.history import Commit
 
         return Commit
+    if name in ("Rows", "query"):
+        from frazil.queries import library
+
+        return getattr(library, name)
     raise AttributeError(f"module 'frazil' has no attribute {name!r}")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 import structlog
-from tests.integration.processes import write_properties
+from tests.cli.homes import home_with_orders
+from tests.integration.processes import frazil, write_properties
 
 from frazil.cli import main
 
@@ -35,3 +36,46 @@ def test_a_valid_file_whose_connector_is_called_otherwise_in_tables_says_how(
     structlog.reset_defaults()
 
     assert (code, capsys.readouterr().out) == (0, said)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return home_with_orders(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def connector(tmp_path: Path) -> Path:
+    return write_properties(
+        tmp_path / "connector.properties",
+        name="shop",
+        connector__class="frazil.KafkaConnector",
+        topics="orders,fruit,bread",
+        bootstrap__servers="localhost:9092",
+        value__converter="org.apache.kafka.connect.json.JsonConverter",
+        value__converter__schemas__enable="false",
+    )
+
+
+def test_with_the_catalog_everything_that_would_stop_the_connector_is_named(home: Path, connector: Path):
+    fine = frazil("validate", "--catalog", "--home", home, connector)
+    stopped = frazil(
+        "validate", "--catalog", "--home", home, "--set", "snowflake.autocreate.table.type=none", connector
+    )
+
+    assert (fine.returncode, fine.stderr) == (0, "")
+    assert stopped.returncode == 1
+    assert [name for name in ("FRUIT", "BREAD", "ORDERS") if f"public.{name}" in stopped.stderr] == ["FRUIT", "BREAD"]
+    assert not (home / "logs" / "spark.log").exists()
+
+
+def test_a_home_without_a_catalog_stays_without(connector: Path, tmp_path: Path):
+    nowhere = tmp_path / "nowhere"
+
+    fine = frazil("validate", "--catalog", "--home", nowhere, connector)
+    stopped = frazil(
+        "validate", "--catalog", "--home", nowhere, "--set", "snowflake.autocreate.table.type=none", connector
+    )
+
+    assert (fine.returncode, stopped.returncode) == (0, 1)
+    assert str(nowhere) in stopped.stderr
+    assert not nowhere.exists()

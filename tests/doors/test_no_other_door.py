@@ -10,9 +10,6 @@ from tests.doors.flow import Flow
 import frazil
 
 ROOT = Path(frazil.__file__).parent
-SPARKS = ("frazil.cli.sql", "frazil.cli.query")
-"""Where SELECTs for Spark are made, by sqlglot and of what is on a list: that has tests of its own."""
-
 RENDERED = "frazil.snowflake"
 """Where queries are made as trees, and become text in one module, whose texts and names go through the doors."""
 
@@ -29,7 +26,7 @@ MODULES = {
 
 
 def test_statements_are_made_of_constants_and_of_what_doors_return() -> None:
-    sources = {name: text for name, text in MODULES.items() if not name.startswith((*SPARKS, RENDERED, TESTING))}
+    sources = {name: text for name, text in MODULES.items() if not name.startswith((RENDERED, TESTING))}
 
     assert [each for each in Flow(sources).foreign() if MADE_THERE not in each] == []
 
@@ -39,12 +36,6 @@ def test_texts_and_names_of_queries_are_rendered_by_the_doors() -> None:
 
     assert "return ident(expression.name)" in rendering
     assert "return literal(expression.name)" in rendering
-
-
-def test_what_makes_selects_for_spark_has_no_way_to_duckdb() -> None:
-    for name, text in MODULES.items():
-        if name.startswith(SPARKS):
-            assert not any(word in text for word in ("duckdb", "sqlite3", "frazil.pipes", "frazil.staging")), name
 
 
 OURS = """

@@ -10,20 +10,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 import structlog
-from pyspark.sql.types import StringType
 from rich.console import Console
+from tests.cli.answers import answer
 
 from frazil.cli import log
 from frazil.cli.app import main
 from frazil.cli.channels import _table
 from frazil.cli.console import complain
+from frazil.cli.printing.documents import write_json
+from frazil.cli.printing.table import WIDE, print_table
 from frazil.cli.progress import overview
-from frazil.cli.query.statement import ResultColumn
-from frazil.cli.sql import show
+from frazil.cli.running import Arriving
+from frazil.cli.sql import write
 from frazil.errors import InvalidQuery, InvalidRecord
 from frazil.model import ChannelStatus
+from frazil.queries.answer import Answer
 
 ACTING = "\x1b[31mred \x1b]0;title\x07 \x9b31m \x00 \x08\x08 over\rwritten \x7f \u202etxt.exe \u2066 \u2028 \u200f"
 """What a terminal would act on: escape sequences in 7 and 8 bits, and what moves the cursor or turns the writing."""
@@ -32,6 +36,12 @@ MARKUP = "[bold]x[/bold] [link=https://example.com]y[/link] [/red] [/] :smile: \
 """What rich would act on; a tag that was not opened ends a program."""
 
 HOSTILE = f"{ACTING} {MARKUP}"
+
+
+def hostile_rows() -> Answer:
+    """One row under one head, both hostile."""
+    return answer(pa.table({HOSTILE: [HOSTILE]}))
+
 
 MakeLogger = Callable[[], structlog.BoundLogger]
 
@@ -139,33 +149,32 @@ def test_the_progress_of_connectors_is_shown() -> None:
     assert_shown(terminal.file.getvalue(), times=2)  # type: ignore[attr-defined]
 
 
-def test_rows_of_a_query_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    show([ResultColumn(HOSTILE, StringType())], [[json.dumps(HOSTILE, ensure_ascii=False)]], "table")
+def test_rows_of_a_query_are_shown() -> None:
+    out = io.StringIO()
 
-    assert_shown(capsys.readouterr().out, times=2)
+    print_table(hostile_rows().columns, hostile_rows().batches, Console(file=out, width=10_000), WIDE)
+
+    assert_shown(out.getvalue(), times=2)
 
 
-def test_rows_as_json_have_no_character_that_acts_and_are_what_they_were(capsys: pytest.CaptureFixture[str]) -> None:
-    show(
-        [ResultColumn(HOSTILE, StringType())],
-        [[json.dumps(HOSTILE)], [json.dumps(HOSTILE, ensure_ascii=False)]],
-        "json",
-    )
+def test_rows_as_json_have_no_character_that_acts_and_are_what_they_were() -> None:
+    out = io.StringIO()
 
-    printed = capsys.readouterr().out
-    assert all(each.isprintable() or each == "\n" for each in printed)
-    assert json.loads(printed) == [{HOSTILE: HOSTILE}] * 2
+    write_json([HOSTILE], hostile_rows().columns, hostile_rows().batches, out)
+
+    assert all(each.isprintable() or each == "\n" for each in out.getvalue())
+    assert json.loads(out.getvalue()) == [{HOSTILE: HOSTILE}]
 
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_rows_as_csv_are_exact_in_a_file_and_shown_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
 
-    show([ResultColumn(HOSTILE, StringType())], [[json.dumps(HOSTILE)]], "csv")
+    write(Arriving(hostile_rows().columns, hostile_rows().batches.schema, iter(hostile_rows().batches)), "csv", None)
 
-    printed = capsys.readouterr().out
+    printed = capsysbinary.readouterr().out.decode()
     if terminal:
         assert_shown(printed, times=2)
     else:

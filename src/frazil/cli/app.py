@@ -12,10 +12,10 @@ from cyclopts import App, CycloptsError, Parameter
 
 from frazil import __version__
 from frazil.cli import log
+from frazil.cli.catalogs import opening_ahead
 from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
 from frazil.cli.options import Home, Worker, home_of
-from frazil.cli.visible import visible
 from frazil.errors import FrazilError, InvalidConfiguration
 
 FAILED = 1
@@ -50,16 +50,22 @@ def run(
 
 @app.command
 def sql(
-    query: Annotated[str, Parameter(help="One SELECT.")],
+    query: Annotated[str | None, Parameter(help="Statements, apart by semicolons; without them, a prompt.")] = None,
+    /,
     *,
+    file: Annotated[Path | None, Parameter(name=["--file", "-f"], help="A file with statements.")] = None,
+    format: Annotated[  # noqa: A002 (the option's name)
+        Literal["table", "json", "jsonl", "csv", "parquet"], Parameter(help="How rows are written.")
+    ] = "table",
+    output: Annotated[Path | None, Parameter(help="The file that gets the rows; default standard output.")] = None,
     home: Home = None,
     worker: Worker = None,
-    format: Annotated[Literal["table", "json", "csv"], Parameter(help="How rows are printed.")] = "table",  # noqa: A002 (the option's name)
 ) -> int:
-    """Run a SELECT over the tables, also while a connector runs."""
-    from frazil.cli.sql import run_query
+    """Run SELECTs over the tables, also while a connector runs; without a text, prompt for them."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.sql import Wanted, run_sql
 
-    return run_query(query, home_of(home), worker, format)
+        return run_sql(query, file, Wanted(format, output), home_of(home), worker)
 
 
 @app.command
@@ -68,14 +74,15 @@ def validate(
     *,
     worker: Worker = None,
     set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)
+    catalog: Annotated[
+        bool, Parameter(help="Look at the tables as well: what would stop the connectors there.", negative=())
+    ] = False,
+    home: Home = None,
 ) -> int:
-    """Check connector files and list every problem."""
-    from frazil.cli.run import load_all
+    """Check connector files, and with --catalog their tables; list every problem."""
+    from frazil.cli.validate import validate_files
 
-    for settings in load_all(connectors, worker, _overrides(set, None)):
-        renamed = "" if settings.key == settings.name else f"; channels and tokens call it {settings.key}"
-        print(f"{visible(settings.name)}: valid{renamed}")
-    return 0
+    return validate_files(connectors, worker, _overrides(set, home), with_catalog=catalog)
 
 
 @app.command

@@ -36,7 +36,7 @@ _log = structlog.get_logger(__name__)
 def show_channels(home: Path, worker: Path | None, format: Literal["table", "json"], *, watch: bool = False) -> int:  # noqa: A002 (the option's name)
     """Print the channels of all connectors that ever committed to the catalog; with `watch`, again and again."""
     console = people()
-    with closing(Overview(Registry(home))) as overview, open_catalog(home, worker, console) as catalog:
+    with closing(Overview(Registry(home))) as overview, open_catalog(home, worker, console, to_write=False) as catalog:
         if watch:
             _watch(lambda: overview.look(catalog)[0], format)
             return 0

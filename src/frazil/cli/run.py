@@ -12,16 +12,16 @@ import structlog
 from rich.console import Console
 
 from frazil.cli.console import people
+from frazil.cli.loading import load_all
 from frazil.cli.progress import Progress
 from frazil.cli.session import start_spark
-from frazil.config import ConnectorSettings, load, refuse_shared_keys
+from frazil.config import ConnectorSettings
 from frazil.connector import Connector, State
 from frazil.connector.channels import left_out_of
 from frazil.connector.registered import LeftOut
 from frazil.connector.registry import Registry
 from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
-from frazil.errors import InvalidConfiguration, Problem
 from frazil.tables.session import answers
 
 _LOOK_EVERY = 0.2
@@ -72,28 +72,6 @@ def run_connectors(
 
 def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
     return left_out_of(connector.failing)
-
-
-def load_all(files: Sequence[Path], worker: Path | None, overrides: Mapping[str, str]) -> list[ConnectorSettings]:
-    """The settings of all files.
-
-    Raises:
-        InvalidConfiguration: with the problems of all of them.
-    """
-    loaded: list[ConnectorSettings] = []
-    found: list[InvalidConfiguration] = []
-    for file in files:
-        try:
-            loaded.append(load(file, worker, overrides))
-        except InvalidConfiguration as error:
-            found.append(error)
-    if len(found) == 1:
-        raise found[0]
-    if found:
-        problems = [Problem(f"{error.subject}: {each.key}", each.text) for error in found for each in error.problems]
-        raise InvalidConfiguration("the configuration", problems)
-    refuse_shared_keys(loaded)
-    return loaded
 
 
 def _ingest(

@@ -9,9 +9,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from frazil.cli.asked import asked
 from frazil.cli.console import jvm_output_to
 from frazil.errors import FrazilError, ProgramMissing
+from frazil.tables.asked import Asked
 from frazil.tables.catalog import Catalog
 from frazil.tables.session import choose_catalog, iceberg_catalog, open_session
 from frazil.tables.syncing import syncing
@@ -36,22 +36,20 @@ def start_spark(home: Path, master: str | None, extra: Mapping[str, str], consol
 
 
 @contextmanager
-def open_session_catalog(home: Path, worker: Path | None, console: Console) -> Iterator[tuple[SparkSession, Catalog]]:
-    """A Spark session, and in it the catalog of a home or the one that a worker file configures.
+def open_session_catalog(wanted: Asked, console: Console) -> Iterator[tuple[SparkSession, Catalog]]:
+    """A Spark session, and in it the catalog that is meant.
 
     Raises:
-        NothingSetUp: there is no embedded catalog in `home` and no worker file names another.
-        InvalidConfiguration: the worker file cannot be read.
         ProgramMissing: the JVM did not start; the message names the log.
         SparkConnectRefused: Spark was told to make a Spark Connect session.
         CatalogUnavailable: the catalog does not answer.
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
     """
-    wanted = asked(home, worker)
-    session = start_spark(home, "local[2]" if "spark.master" not in wanted.spark else None, wanted.spark, console)
+    master = None if "spark.master" in wanted.spark else "local[2]"
+    session = start_spark(wanted.home, master, wanted.spark, console)
     try:
-        name = choose_catalog(session, wanted.catalog, None, wanted.spark)
-        java = iceberg_catalog(session, name, home)
+        name = choose_catalog(session, wanted.catalog, wanted.database, wanted.spark)
+        java = iceberg_catalog(session, name, wanted.home)
         gateway = session.sparkContext._gateway  # noqa: SLF001 (pyspark has no public way to its gateway)
         yield session, Catalog(java, gateway, name, sync_below=syncing(session, name))
     finally:

@@ -1,123 +1,145 @@
-"""`frazil sql`: one SELECT over the tables."""
+"""`frazil sql`: statements over the tables, one after the other, their rows to wherever they are wanted."""
 
 from __future__ import annotations
 
-import csv
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
-import msgspec
-import orjson
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
-from pyspark.sql.types import VariantType
 from rich.console import Console
-from rich.table import Column, Table
 
+from frazil.cli.catalogs import open_desk
 from frazil.cli.console import people
-from frazil.cli.query.spark import strict
-from frazil.cli.query.statement import ResultColumn, Statement
-from frazil.cli.query.types import refusal
-from frazil.cli.session import open_session_catalog
-from frazil.cli.visible import cell, visible, visible_json
-from frazil.tables.catalog import Catalog
-from frazil.tables.jvm import JAVA_ERRORS
+from frazil.cli.printing.documents import write_json, write_json_lines
+from frazil.cli.printing.table import WIDE, print_table, room_of
+from frazil.cli.running import Answers, Arriving, running
+from frazil.cli.scripts import statements
+from frazil.cli.visible import visible
+from frazil.errors import InvalidConfiguration
+from frazil.snowflake.statements import split
+from frazil.tables.asked import asked
 
-Row = list[str | None]
-"""Each value as JSON text, None for NULL."""
+Format: TypeAlias = Literal["table", "json", "jsonl", "csv", "parquet"]
 
 
-def run_query(query: str, home: Path, worker: Path | None, format: Literal["table", "json", "csv"]) -> int:  # noqa: A002 (the option's name)
-    """Print the rows of a SELECT.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How rows are wanted."""
+
+    format: Format
+    output: Path | None
+    """The file that gets them; None for standard output."""
+
+
+def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, worker: Path | None) -> int:
+    """Run the statements of a text, of a file, or of standard input; at a terminal without any of them, prompt.
 
     Raises:
-        InvalidQuery: the text is no SELECT, has something that is not supported, names no table there is, or Spark
-            refuses it.
+        InvalidQuery: a statement is none that is run, or names what does not exist.
+        InvalidConfiguration: the options do not go together, or a file cannot be read or written.
     """
-    statement = Statement.parse(query)
+    _require_sense(text, file, wanted)
+    given = None if text is None and file is None else split(text if text is not None else _read(file))
+    if wanted.format == "parquet" and (given is None or len(given) > 1):
+        raise _refused("--format", "a Parquet file holds the rows of one statement: give exactly one")
+    from frazil.queries.engine import Engine
+
     console = people()
-    with open_session_catalog(home, worker, console) as (session, catalog), console.status("Running the query …"):
-        columns, rows = answer(statement, catalog, session)
-    show(columns, rows, format)
+    with open_desk(asked(home, worker), console) as desk, Engine(desk.catalog(to_write=False), desk.spark) as engine:
+        if given is None and sys.stdin.isatty() and wanted == Wanted("table", None):
+            from frazil.cli.prompt import prompt
+
+            return prompt(engine, console)
+        run_all(engine, statements(sys.stdin) if given is None else given, wanted, console)
     return 0
 
 
-def answer(statement: Statement, catalog: Catalog, session: SparkSession) -> tuple[tuple[ResultColumn, ...], list[Row]]:
-    """The columns and rows of a SELECT.
-
-    Raises:
-        InvalidQuery: it names what does not exist, or Spark refuses it.
-    """
-    with strict(session):
-        compiled = statement.compile(catalog, session)
-        try:
-            return compiled.columns, list(_rows(session.sql(compiled.text), compiled.columns))
-        except JAVA_ERRORS as error:
-            raise refusal(error) from error
+def run_all(engine: Answers, texts: Iterable[str], wanted: Wanted, console: Console) -> None:
+    """Run statements until one fails."""
+    with _target(wanted) as target:
+        for text in texts:
+            with running(engine, text, console, said_throughout=target is not None or not sys.stdout.isatty()) as found:
+                write(found, wanted.format, target)
 
 
-def _rows(frame: DataFrame, columns: Sequence[ResultColumn]) -> Iterator[Row]:
-    """The rows as JSON text, which every type of Iceberg's has, and which rounds no number."""
-    documents = [_document(f.col(f"c{n}"), column).alias(f"c{n}") for n, column in enumerate(columns)]
-    for row in frame.select(*documents).collect():
-        yield [_value(text, column) for text, column in zip(row, columns, strict=True)]
+def write(found: Arriving, form: Format, target: Path | None) -> None:
+    """Write the rows of an answer to a file, or to standard output."""
+    if form == "parquet":
+        from frazil.cli.printing.parquet import write_parquet
 
-
-def _document(value: f.Column, column: ResultColumn) -> f.Column:
-    if isinstance(column.type, VariantType):
-        return f.to_json(value)
-    return f.to_json(f.struct(value.alias("v")), {"ignoreNullFields": "false"})
-
-
-def _value(text: str | None, column: ResultColumn) -> str | None:
-    if text is None or isinstance(column.type, VariantType):
-        return text
-    inner = text.removeprefix('{"v":').removesuffix("}")
-    return None if inner == "null" else inner
-
-
-def show(columns: Sequence[ResultColumn], rows: Sequence[Row], format: str) -> None:  # noqa: A002 (the option's name)
-    """Print rows as a table, JSON objects, or CSV."""
-    heads = [column.head for column in columns]
-    if format == "json":
-        sys.stdout.write(visible_json(_json(heads, rows)) + "\n")
+        assert target is not None  # noqa: S101 (`_require_sense`)
+        write_parquet(found.schema, found.batches, target)
         return
-    texts = ([_text(value, column) for value, column in zip(row, columns, strict=True)] for row in rows)
-    if format == "csv":
+    if target is None:
+        _print(found, form)
+        return
+    with target.open("ab") as out:
+        if form == "csv":
+            from frazil.cli.printing.sheet import write_csv
+
+            write_csv(found.columns, found.schema, found.batches, out)
+            return
+    with target.open("a", encoding="utf-8") as out_text:
+        if form == "table":
+            print_table(found.columns, found.batches, Console(file=out_text, width=WIDE.width), WIDE)
+        else:
+            _documents(form)(found.schema.names, found.columns, found.batches, out_text)
+
+
+def _print(found: Arriving, form: Format) -> None:
+    is_terminal = sys.stdout.isatty()
+    if form == "table":
+        console = Console(width=None if is_terminal else WIDE.width)
+        print_table(found.columns, found.batches, console, room_of(console) if is_terminal else WIDE)
+    elif form == "csv":
+        from frazil.cli.printing.sheet import write_csv
+
+        sys.stdout.flush()
         # A file gets what is there; a terminal would act on some of it.
-        shown = visible if sys.stdout.isatty() else str
-        csv.writer(sys.stdout).writerows([shown(text) for text in row] for row in (heads, *texts))
+        write_csv(found.columns, found.schema, found.batches, sys.stdout.buffer, visible if is_terminal else None)
+    else:
+        _documents(form)(found.schema.names, found.columns, found.batches, sys.stdout)
+    sys.stdout.flush()
+
+
+def _documents(form: Format) -> Callable[..., None]:
+    return write_json_lines if form == "jsonl" else write_json
+
+
+@contextmanager
+def _target(wanted: Wanted) -> Iterator[Path | None]:
+    """The file that is written to: a draft, which takes the place of `output` once all is in it."""
+    if wanted.output is None or (wanted.output.exists() and not wanted.output.is_file()):
+        yield wanted.output
         return
-    table = Table(*(Column(cell(head)) for head in heads), show_lines=False)
-    for row in texts:
-        table.add_row(*map(cell, row))
-    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
+    draft = wanted.output.with_name(f".{wanted.output.name}.{os.getpid()}")
+    try:
+        draft.touch()
+        yield draft
+        draft.replace(wanted.output)
+    except OSError as error:
+        raise _refused("--output", f"{wanted.output} cannot be written: {error.strerror or error}") from error
+    finally:
+        draft.unlink(missing_ok=True)
 
 
-def _json(heads: Sequence[str], rows: Sequence[Row]) -> str:
-    keys = [orjson.dumps(head).decode() for head in _different(heads)]
-    objects = (", ".join(f"{key}: {value or 'null'}" for key, value in zip(keys, row, strict=True)) for row in rows)
-    document = "[" + ", ".join(f"{{{members}}}" for members in objects) + "]"
-    return msgspec.json.format(document, indent=2)
+def _require_sense(text: str | None, file: Path | None, wanted: Wanted) -> None:
+    if text is not None and file is not None:
+        raise _refused("--file", "there is a statement already; give one of the two")
+    if wanted.format == "parquet" and wanted.output is None:
+        raise _refused("--output", "a Parquet file needs a name: --output rows.parquet")
 
 
-def _different(heads: Sequence[str]) -> list[str]:
-    """The heads, those that were there before with a number, since members of an object need names of their own."""
-    found: list[str] = []
-    for head in heads:
-        name, number = head, 1
-        while name in found:
-            number += 1
-            name = f"{head}_{number}"
-        found.append(name)
-    return found
+def _read(file: Path | None) -> str:
+    try:
+        return "" if file is None else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refused("--file", f"{file} cannot be read: {error}") from error
 
 
-def _text(value: str | None, column: ResultColumn) -> str:
-    """What a table or a CSV file shows: texts bare, a VARIANT as JSON, quotes and all."""
-    if value is None:
-        return ""
-    is_text = value.startswith('"') and not isinstance(column.type, VariantType)
-    return str(orjson.loads(value)) if is_text else value
+def _refused(option: str, reason: str) -> InvalidConfiguration:
+    return InvalidConfiguration.single("the command line", option, reason)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from frazil.config import load
 from frazil.connector.registered import Registered
 from frazil.errors import ResetRefused
 from frazil.sources.kafka.admin import KafkaSource
+
+if TYPE_CHECKING:
+    from frazil.config import ConnectorSettings
 
 _GROUP = "frazil-channels"
 """A group that is never joined and commits nothing."""
@@ -20,7 +22,7 @@ class Brokers:
     """Finds a connector's brokers: in its file, if that is given, else in what the home knows of its last run."""
 
     def __init__(self, file: Path | None = None, worker: Path | None = None) -> None:
-        self._settings = load(file, worker) if file else None
+        self._settings = _load(file, worker) if file else None
 
     @contextmanager
     def source(self, connector: str, registered: Registered | None, topics: Collection[str]) -> Iterator[KafkaSource]:
@@ -55,3 +57,10 @@ def source_of(client: Mapping[str, str], topics: Collection[str], isolation: str
         "read_committed" if isolation == "read_committed" else "read_uncommitted"
     )
     return KafkaSource(client, _GROUP, tuple(topics), None, "earliest", level)
+
+
+def _load(file: Path, worker: Path | None) -> ConnectorSettings:
+    # Whoever asks for no broker need not wait a quarter of a second for all there is to configure.
+    from frazil.config import load
+
+    return load(file, worker)

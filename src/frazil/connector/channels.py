@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import ENDED, Condition, State
-from frazil.cycle import Ingestion
-from frazil.cycle.table_failures import TableFailure
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
 from frazil.tables.tokens import Channel, Tokens, encode
+
+if TYPE_CHECKING:
+    from frazil.cycle import Ingestion
+    from frazil.cycle.table_failures import TableFailure
 
 
 def all_channels(

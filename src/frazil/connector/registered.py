@@ -12,7 +12,6 @@ from typing import Final
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
-from frazil.config import load
 from frazil.connector.states import ENDED
 from frazil.errors import FrazilError
 from frazil.model import TableName
@@ -96,6 +95,8 @@ class Registered:
         if self.connector is None:
             return plain
         try:
+            from frazil.config import load
+
             return load(Path(self.connector), Path(self.worker) if self.worker else None).consumer
         except FrazilError:
             return plain

@@ -9,14 +9,17 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import structlog
 
-from frazil.config import ConnectorSettings
 from frazil.connector.recording import Recorder
 from frazil.connector.registered import LeftOut, Registered, parse
 from frazil.connector.states import State
+
+if TYPE_CHECKING:
+    from frazil.config import ConnectorSettings
 
 _log = structlog.get_logger(__name__)
 

@@ -10,8 +10,8 @@ from frazil.errors import FrazilError, TableNameRefused, Transient
 from frazil.model import TableName
 from frazil.sources.base import TopicFacts
 from frazil.tables.base import Targets
+from frazil.tables.defaults import DEFAULT_NAMESPACE
 from frazil.tables.names import meant
-from frazil.tables.session import DEFAULT_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ from frazil.errors.surroundings import (
     QueryCancelled,
     SparkConnectRefused,
     SparkEnded,
+    SparkNeeded,
     SparkVersionRefused,
     StillStopping,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "ShapeMoved",
     "SparkConnectRefused",
     "SparkEnded",
+    "SparkNeeded",
     "SparkVersionRefused",
     "StageFailed",
     "StageTooOld",

@@ -91,6 +91,18 @@ class NothingSetUp(Terminal):
         super().__init__(f"{what}. {remedy}")
 
 
+class SparkNeeded(Terminal):
+    """Something was asked without a Spark session that only a session can do."""
+
+    code = "spark_needed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"without a Spark session this catalog cannot be opened: {reason}. Ask a session of your own "
+            "(session.sql), or use `frazil sql`, which starts one."
+        )
+
+
 class ProgramMissing(Terminal):
     """A program frazil needs is not installed, or too old."""
 

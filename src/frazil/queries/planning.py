@@ -12,7 +12,7 @@ from frazil.errors import CatalogUnavailable
 from frazil.queries.filters import expression
 from frazil.queries.versions import LISTS, OpenTable, Version
 from frazil.snowflake.compiled import Scan
-from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
+from frazil.tables.jvm import java_errors, java_message, java_type
 
 _EXPRESSIONS: Final = "org.apache.iceberg.expressions.ExpressionParser"
 _RESPONSES: Final = "org.apache.iceberg.rest.responses.FetchScanTasksResponse"
@@ -87,7 +87,7 @@ def plan(table: OpenTable, scan: Scan, version: Version) -> Plan:
             return NOTHING
         identities = _identities(table)
         return Plan(_files(tasks), condition, identities)
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         raise CatalogUnavailable(f"plan the files of {table.name}", java_message(error)) from error
 
 

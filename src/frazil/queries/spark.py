@@ -13,7 +13,7 @@ from frazil.queries.fields import Field, duckdb_type
 from frazil.queries.versions import Version
 from frazil.snowflake.compiled import Scan
 from frazil.sql import ident
-from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.jvm import java_errors, java_message
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +53,7 @@ def hand_over(
         table = read.table(name)
         renamed = (f"{_quoted(each['name'])} AS c{number}" for number, each in enumerate(chosen))
         table.selectExpr(*renamed).write.parquet(target.as_uri())
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         raise InvalidQuery(f"{scan.table}: Spark cannot read it: {java_message(error)[:300]}") from error
     finally:
         session.conf.set(_TIMES, before)

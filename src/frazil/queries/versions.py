@@ -10,7 +10,7 @@ from typing import Any, Final
 from frazil.errors import CatalogUnavailable, InvalidQuery
 from frazil.model import TableName
 from frazil.snowflake.lake import NOW, Moment
-from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_message, java_type
+from frazil.tables.jvm import SCHEMA_PARSER, java_errors, java_message, java_type
 
 LISTS: Final = "org.apache.iceberg.relocated.com.google.common.collect.Lists"
 """Makes of what Java iterates over what Python can, too."""
@@ -82,7 +82,7 @@ class OpenTable:
         if moment not in self._versions:
             try:
                 self._versions[moment] = self._version(moment)
-            except JAVA_ERRORS as error:
+            except java_errors() as error:
                 raise CatalogUnavailable(f"read the history of {self.name}", java_message(error)) from error
         return self._versions[moment]
 

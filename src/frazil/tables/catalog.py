@@ -13,7 +13,7 @@ from frazil.pipes import record_metadata
 from frazil.pipes.default import is_metadata
 from frazil.records import metadata
 from frazil.tables.access import LOCAL
-from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, java_class, java_message, java_type
+from frazil.tables.jvm import SCHEMA_PARSER, java_class, java_errors, java_message, java_type
 from frazil.tables.names import matching, meant
 from frazil.tables.schema import schema_to_json
 from frazil.tables.syncing import SyncBelow
@@ -82,7 +82,7 @@ class Catalog:
             return
         try:
             self._java.createNamespace(self._namespace(namespace))
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             # Somebody else may have made it meanwhile, which not every catalog tells by AlreadyExistsException.
             if not self._has(namespace):
                 raise CatalogUnavailable(f"create the namespace {'.'.join(namespace)}", java_message(error)) from error
@@ -91,7 +91,7 @@ class Catalog:
         """All tables of a namespace; none if it does not exist."""
         try:
             listed = self._java.listTables(self._namespace(namespace))
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             if java_class(error) in _NO_SUCH_NAMESPACE:
                 return []
             raise CatalogUnavailable(f"list the tables of {'.'.join(namespace)}", java_message(error)) from error
@@ -101,7 +101,7 @@ class Catalog:
         """All top-level namespaces."""
         try:
             found = list(self._java.listNamespaces())
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             if java_class(error) == "NoSuchNamespaceException":
                 # What a Hadoop catalog says of a warehouse that is still empty.
                 return []
@@ -150,7 +150,7 @@ class Catalog:
         """
         try:
             return self._java.loadTable(self._identifier(table))
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             if java_class(error) in ("NoSuchTableException", "NoSuchNamespaceException"):
                 raise TableMissing(str(table)) from error
             raise CatalogUnavailable(f"load the table {table}", java_message(error)) from error
@@ -180,7 +180,7 @@ class Catalog:
                 for key, value in PROPERTIES_ON_LOCAL_DISKS.items():
                     update = update.set(key, value)
                 update.commit()
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             if java_class(error) == "AlreadyExistsException":
                 return self.load(table)
             raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
@@ -211,5 +211,5 @@ class Catalog:
     def _call(self, action: str, request: Callable[[], _Answer]) -> _Answer:
         try:
             return request()
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise CatalogUnavailable(action, java_message(error)) from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
 from frazil.errors import CatalogUnavailable
 from frazil.model import Column, StagedFile
@@ -54,7 +54,7 @@ class JvmSnapshot:
         try:
             added = self._java.addedDataFiles(self._table.io()).iterator()
             return str(added.next().location()).rpartition("/")[2] if added.hasNext() else None
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise CatalogUnavailable(f"read the manifests of snapshot {self.id}", java_message(error)) from error
 
 
@@ -165,8 +165,13 @@ def _mapper(jvm: Any) -> Any:
     return java_type(jvm, "org.apache.iceberg.shaded.com.fasterxml.jackson.databind.ObjectMapper")()
 
 
-JAVA_ERRORS: Final = (Py4JError, PySparkException)
-"""What a call into the JVM may raise: py4j's errors, and those PySpark makes of the exceptions it knows."""
+def java_errors() -> tuple[type[Exception], ...]:
+    """What a call into the JVM may raise: py4j's errors, and those PySpark makes of the exceptions it knows.
+
+    PySpark makes none before it is imported, which takes half a second that commands without Spark save.
+    """
+    made = getattr(sys.modules.get("pyspark.errors"), "PySparkException", None)
+    return (Py4JError, made) if made else (Py4JError,)
 
 
 def java_class(error: Exception) -> str:
@@ -191,8 +196,4 @@ def java_message(error: Exception) -> str:
 def java_exception(error: Exception) -> Any:
     """The Java exception behind an error; None if there is none."""
     # PySpark's own exceptions keep Java's as their origin, py4j's as theirs.
-    return (
-        getattr(error, "_origin", None)
-        if isinstance(error, PySparkException)
-        else getattr(error, "java_exception", None)
-    )
+    return getattr(error, "java_exception" if isinstance(error, Py4JError) else "_origin", None)

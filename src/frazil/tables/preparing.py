@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
+from py4j.protocol import Py4JError
 
 from frazil.errors import FrazilError
 from frazil.model import Conversion, TableName
@@ -18,7 +19,6 @@ from frazil.tables.catalog import Catalog
 from frazil.tables.class_path import ClassPath, class_path
 from frazil.tables.defaults import DEFAULT_NAMESPACE, EMBEDDED, embedded_catalog
 from frazil.tables.jars import Packages
-from frazil.tables.jvm import JAVA_ERRORS
 from frazil.tables.plain_jvm import PlainJvm, jvm_options
 from frazil.tables.resolving import resolved
 from frazil.tables.sessionless import open_catalog
@@ -54,7 +54,7 @@ def _archive(path: ClassPath, log: Path) -> None:
         _rehearse(path, draft, log)
         _require_use(path, draft, log)
         draft.replace(path.archive)
-    except (OSError, FrazilError, subprocess.SubprocessError, *JAVA_ERRORS) as error:
+    except (OSError, FrazilError, subprocess.SubprocessError, Py4JError) as error:
         _log.warning("commands start without an archive of classes: it cannot be made", cause=str(error))
         if draft.parent.is_dir() and os.access(draft.parent, os.W_OK):
             path.given_up.touch()

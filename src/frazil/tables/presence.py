@@ -11,7 +11,7 @@ from typing import Any, Final
 from frazil.errors import CatalogUnavailable
 from frazil.model import TableName
 from frazil.tables.access import LOCAL
-from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.jvm import java_errors, java_message
 
 _PROBES: Final = ("0", "1", "2")
 """Names that a location provider which spreads files over directories does not put into the same one."""
@@ -30,7 +30,7 @@ def require(name: TableName, java: Any, *, has_rows: bool = False) -> None:
     """
     try:
         missing = _missing(java, has_rows=has_rows)
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         raise CatalogUnavailable(f"look for the files of the table {name}", java_message(error)) from error
     if missing:
         raise CatalogUnavailable(f"find the files of the table {name}", f"{missing} does not exist")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from frazil.tables.jars import Packages
-from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
+from frazil.tables.jvm import java_errors, java_message, java_type
 from frazil.tables.plain_jvm import PlainJvm
 from frazil.tables.spark_home import spark_home
 from frazil.tables.told import NeedsSpark
@@ -27,7 +27,7 @@ def resolved(packages: Packages, log: Path) -> tuple[str, ...]:
     try:
         found = _asked(jvm.gateway, packages)
         jars = tuple(str(found.apply(index)) for index in range(found.size()))
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         raise NeedsSpark(f"the jars cannot be resolved ({java_message(error)})") from error
     finally:
         jvm.end()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from frazil.errors import CatalogUnavailable
-from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
+from frazil.tables.jvm import java_errors, java_message, java_type
 from frazil.tables.table import Table
 
 _ICEBERG: Final = "org.apache.iceberg"
@@ -40,7 +40,7 @@ def added_rows(session: SparkSession, table: Table, snapshot: int) -> DataFrame:
             return _frame(session, java_type(jvm, _TABLE).create(fixed, version), {})
         boundaries = {"start-snapshot-id": str(parent), "end-snapshot-id": str(snapshot)}
         return _frame(session, java_type(jvm, _TABLE)(fixed), boundaries)
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         raise CatalogUnavailable(f"read snapshot {snapshot} of {table.name}", java_message(error)) from error
 
 

@@ -29,7 +29,7 @@ from frazil.tables.defaults import DEFAULT_NAMESPACE as DEFAULT_NAMESPACE
 from frazil.tables.defaults import EMBEDDED as EMBEDDED
 from frazil.tables.defaults import PACKAGES as PACKAGES
 from frazil.tables.defaults import embedded_catalog as embedded_catalog
-from frazil.tables.jvm import JAVA_ERRORS, java_message
+from frazil.tables.jvm import java_errors, java_message
 from frazil.tables.local_files import write_no_checksum_files
 from frazil.tables.reaching import is_misfit, is_outage
 
@@ -145,7 +145,7 @@ def iceberg_catalog(session: SparkSession, name: str, home: Path) -> Any:
     session._jvm.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
     try:
         found = session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(session._jsparkSession, name)  # noqa: SLF001
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         if is_outage(error):
             raise CatalogUnavailable(f"open the catalog {name}", java_message(error)) from error
         if is_misfit(error):

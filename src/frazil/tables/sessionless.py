@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from frazil.errors import CatalogNotIceberg, CatalogUnavailable
-from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
+from frazil.tables.jvm import java_errors, java_message, java_type
 from frazil.tables.local_files import write_no_checksum_files
 from frazil.tables.plain_jvm import PlainJvm
 from frazil.tables.reaching import is_misfit, is_outage
@@ -84,7 +84,7 @@ def open_catalog(gateway: Any, told: CatalogTold) -> tuple[Any, Any]:
         return build(told.name, properties, configuration), configuration
     except TypeError as error:  # py4j takes a class that is not there for a package
         raise NeedsSpark("there is no Iceberg among the jars") from error
-    except JAVA_ERRORS as error:
+    except java_errors() as error:
         if is_outage(error):
             raise CatalogUnavailable(f"open the catalog {told.name}", java_message(error)) from error
         if is_misfit(error) or _NOT_LOADED in java_message(error):

@@ -13,7 +13,7 @@ from frazil.errors import CatalogUnavailable
 from frazil.model import StagedFile, TableName
 from frazil.tables import presence
 from frazil.tables.base import OutcomeUnknown, RaceLost
-from frazil.tables.jvm import JAVA_ERRORS, JvmSnapshot, JvmState, data_file, java_class, java_message, java_type
+from frazil.tables.jvm import JvmSnapshot, JvmState, data_file, java_class, java_errors, java_message, java_type
 
 _EXECUTORS: Final = "org.apache.iceberg.relocated.com.google.common.util.concurrent.MoreExecutors"
 
@@ -52,7 +52,7 @@ class JvmSwap:
             append.set(key, text).commit()
             self._transaction.updateProperties().set(key, text).commit()
             self.made = JvmState(self._transaction.currentMetadata(), self._jvm, self._table)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             where = f"write the manifests of {self._name} to {self._directory}"
             raise CatalogUnavailable(where, java_message(error)) from error
 
@@ -62,7 +62,7 @@ class JvmSwap:
         presence.require(self._name, self._table)
         try:
             self._transaction.underlyingOps().commit(self._transaction.startMetadata(), made)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             if java_class(error) == "CommitFailedException":
                 raise RaceLost from error
             raise OutcomeUnknown(f"{java_message(error)}; its metadata is in {self._directory}") from error

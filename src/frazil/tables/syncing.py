@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import structlog
 
 from frazil.tables.access import LOCAL
-from frazil.tables.jvm import JAVA_ERRORS, java_message, java_type
+from frazil.tables.jvm import java_errors, java_message, java_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,7 +163,7 @@ def syncing_by(gateway: Any, configuration: Any, warehouse: str | None) -> SyncB
             return
         try:
             _sync_below(gateway, configuration, location)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             _log.warning(_NOT_SYNCED, location=location, cause=java_message(error))
         else:
             done.add(location)

@@ -21,7 +21,7 @@ from frazil.sql import is_writable_name
 from frazil.tables import presence
 from frazil.tables.access import access, is_rest
 from frazil.tables.expiry import MOST_KEPT, kept, needed_by_others, oldest_kept, told_by_snapshots
-from frazil.tables.jvm import JAVA_ERRORS, SCHEMA_PARSER, JvmState, java_class, java_message, java_type
+from frazil.tables.jvm import SCHEMA_PARSER, JvmState, java_class, java_errors, java_message, java_type
 from frazil.tables.references import referred_to
 from frazil.tables.schema import schema_to_json
 from frazil.tables.swap import JvmSwap
@@ -102,7 +102,7 @@ class Table:
             if not self._renew():
                 self.java.refresh()
             gone = self.java.operations().current() is None
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise self.unreadable(error) from error
         # Iceberg's operations say once that the table is gone. From then on they take it for one yet to be created.
         if gone:
@@ -132,7 +132,7 @@ class Table:
         """The version read last; where reading it failed, it is read again."""
         try:
             return JvmState(self.java.operations().current(), self._jvm, self.java)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise self.unreadable(error) from error
 
     def begin(self) -> JvmSwap:
@@ -146,7 +146,7 @@ class Table:
                 merges=self._swaps % _MERGE_EVERY == 0,
                 rest=self.confined,
             )
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise self.unreadable(error) from error
         presence.require(self.name, self.java)
         self._swaps += 1
@@ -191,7 +191,7 @@ class Table:
         """What opens the storage at a location, for who has no JVM; see `frazil.tables.access`."""
         try:
             return access(self.java, self._jvm, location)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise CatalogUnavailable(f"say what opens {location}", java_message(error)) from error
 
     def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
@@ -211,7 +211,7 @@ class Table:
                 update = update.addColumn(None, field.name(), field.type())
             try:
                 update.commit()
-            except JAVA_ERRORS as error:
+            except java_errors() as error:
                 if java_class(error) != "CommitFailedException":
                     raise CatalogUnavailable(f"add columns to {self.name}", java_message(error)) from error
 
@@ -237,7 +237,7 @@ class Table:
             )
         try:
             self._expire(state, before, newest)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             _log.warning("old snapshots were not expired this time", table=str(self.name), cause=java_message(error))
 
     def _expire(self, state: JvmState, before: int, newest: int) -> None:
@@ -267,7 +267,7 @@ class Table:
                 stream.write(bytearray(content))
             finally:
                 stream.close()
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise CatalogUnavailable(f"write {path}", java_message(error)) from error
 
     def read_file(self, path: str) -> bytes:
@@ -278,14 +278,14 @@ class Table:
                 return bytes(stream.readAllBytes())
             finally:
                 stream.close()
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise CatalogUnavailable(f"read {path}", java_message(error)) from error
 
     def referred_to(self, names: Collection[str], deadline: float) -> set[str]:
         """Those of the data files of these names that any snapshot of the version read last refers to."""
         try:
             return referred_to(self.java, self._jvm, names, deadline)
-        except JAVA_ERRORS as error:
+        except java_errors() as error:
             raise CatalogUnavailable(f"read the manifests of {self.name}", java_message(error)) from error
 
     def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:
