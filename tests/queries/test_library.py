@@ -42,6 +42,8 @@ def test_whole_numbers_beside_null_stay_whole_numbers_in_a_frame(home: Path):
 
 
 def test_one_jvm_answers_the_threads_of_a_process(home: Path):
+    _CATALOGS.end()
+    before = javas()
     found: list[object] = []
     threads = [
         threading.Thread(target=lambda n=n: found.append(frazil.query(f"select {n} as n", home=home).rows()[0][0]))
@@ -53,7 +55,12 @@ def test_one_jvm_answers_the_threads_of_a_process(home: Path):
         thread.join()
 
     assert sorted(found) == [0, 1, 2, 3]
-    assert len([each for each in psutil.Process().children() if "java" in each.name()]) == 1
+    assert len(javas() - before) == 1
+
+
+def javas() -> set[psutil.Process]:
+    """The JVMs of this process: other tests may have left theirs."""
+    return {each for each in psutil.Process().children() if "java" in each.name()}
 
 
 def test_a_closed_answer_gives_no_more_and_others_go_on(home: Path):
