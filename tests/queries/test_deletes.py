@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.queries.tables import Tables
 
-from frazil.errors import InvalidQuery
+from frazil.errors import InvalidQuery, SparkNeeded
 from frazil.model import TableName
 from frazil.queries.engine import Engine
 from frazil.snowflake.compiled import Compiled, ResultColumn, Scan
@@ -33,6 +33,8 @@ def test_positions(tables: Tables, version: str, how: str) -> None:
 
     assert len(found) == 1000 - 143 - 2 + 1
     assert found == tables.by_spark(name, "SELECT * FROM t ORDER BY id")
+    told = f"select row_count from information_schema.tables where table_name = '{name.name}'"
+    assert tables.engine.answer(told).batches.read_all().to_pylist() == [{"ROW_COUNT": len(found)}]
     assert tables.read(name, "SELECT v FROM t WHERE id = 7", columns=["id", "v"], width=1) == [("again",)]
     before = Moment(snapshot=tables.snapshots(name)[0])
     assert tables.read(name, "SELECT count(*) FROM t", moment=before, width=1) == [(1000,)]
@@ -70,7 +72,7 @@ def test_what_duckdb_would_compare_in_another_way_is_read_by_spark(tables: Table
 
     assert tables.read(name) == tables.by_spark(name)
     assert (3, 1.5, None, None, None) in tables.read(name)
-    with Engine(tables.catalog) as without, pytest.raises(InvalidQuery, match="only Spark reads"):
+    with Engine(tables.catalog) as without, pytest.raises(SparkNeeded, match="only Spark reads"):
         without.run(Compiled("FROM t", (ResultColumn("X"),), (Scan("t", name),)))
 
 

@@ -96,10 +96,10 @@ class SparkNeeded(Terminal):
 
     code = "spark_needed"
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, what: str, reason: str) -> None:
         super().__init__(
-            f"without a Spark session this catalog cannot be opened: {reason}. Ask a session of your own "
-            "(session.sql), or use `frazil sql`, which starts one."
+            f"without a Spark session {what}: {reason}. Ask a session of your own (session.sql), or use `frazil sql`, "
+            "which starts one."
         )
 
 

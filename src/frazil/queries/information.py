@@ -27,7 +27,7 @@ _SNOWFLAKES: Final = {
     "timestamptz": "TIMESTAMP_LTZ(6)",
     "timestamp_ns": "TIMESTAMP_NTZ(9)",
     "timestamptz_ns": "TIMESTAMP_LTZ(9)",
-    "string": "VARCHAR(134217728)",
+    "string": "VARCHAR",
     "uuid": "UUID",
     "binary": "BINARY(67108864)",
     "variant": "VARIANT",

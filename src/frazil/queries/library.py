@@ -127,7 +127,7 @@ def query(text: str, *, home: str | Path | None = None, catalog: Mapping[str, st
         InvalidQuery: the statement is none that is run, or names what does not exist.
         InvalidConfiguration: the worker file cannot be read.
         NothingSetUp: there is no catalog in `home`.
-        SparkNeeded: only a Spark session can open the catalog.
+        SparkNeeded: only a Spark session can open the catalog, or read a table as it is.
         CatalogUnavailable: the catalog did not answer.
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
         ProgramMissing: there is no Java.
@@ -188,7 +188,7 @@ def _opened(wanted: Asked) -> tuple[Sessionless, Catalog]:
             opening.end()
             raise
     except NeedsSpark as reason:
-        raise SparkNeeded(str(reason)) from reason
+        raise SparkNeeded("this catalog cannot be opened", str(reason)) from reason
 
 
 def _not_installed(name: str) -> ProgramMissing:

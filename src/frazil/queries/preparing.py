@@ -11,7 +11,7 @@ from typing import Final
 
 import duckdb
 
-from frazil.errors import InvalidQuery
+from frazil.errors import SparkNeeded
 from frazil.queries import information, locked, spark, views
 from frazil.queries.fields import Field, fields_of
 from frazil.queries.files import Access, Files
@@ -77,7 +77,7 @@ class Preparing:
 
     def _by_spark(self, scan: Scan, version: Version, fields: Sequence[Field], reading: views.Reading) -> None:
         if self._needs_spark is None:
-            raise InvalidQuery(f"the table {scan.table} has files that only Spark reads, and there is none here")
+            raise SparkNeeded(f"the table {scan.table} cannot be read", "it has files that only Spark reads")
         chosen = views.wanted(scan, fields)
         directory = self._scratch / f"spark-{next(self._numbers)}"
         directory.mkdir()

@@ -66,7 +66,7 @@ class OpenTable:
         summary = {} if found is None else found.summary()
         oldest = self._oldest()
         return {
-            "ROW_COUNT": _number(summary.get("total-records")) if found is not None else 0,
+            "ROW_COUNT": _rows(summary) if found is not None else 0,
             "BYTES": _number(summary.get("total-files-size")) if found is not None else 0,
             "CREATED": None if oldest is None else _moment(int(oldest.timestampMillis())),
             "LAST_ALTERED": None if found is None else _moment(int(found.timestampMillis())),
@@ -164,6 +164,14 @@ class OpenTable:
             else f"The oldest snapshot there is: {oldest.snapshotId()} of {_shown(int(oldest.timestampMillis()))}"
         )
         return InvalidQuery(f"the table {self.name} has {reason}. {rest}")
+
+
+def _rows(summary: Any) -> int | None:
+    """How many rows a snapshot has; None where equality deletes leave it open."""
+    if _number(summary.get("total-equality-deletes")):
+        return None
+    there, deleted = (_number(summary.get(f"total-{key}")) for key in ("records", "position-deletes"))
+    return None if there is None else there - (deleted or 0)
 
 
 def _number(text: Any) -> int | None:
