@@ -20,11 +20,13 @@ from tests.integration.waiting import caught_up, until_state
 from tests.rest import RestCatalog
 from tests.s3 import BUCKET, Store
 
+import frazil
 from frazil import Connector
 from frazil.cycle.sweeping import sweep
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, SchemaRace, StorageUnavailable, TableNotSupported
 from frazil.model import Conversion, TableName
+from frazil.queries.library import _CATALOGS
 from frazil.tables import orphans, rejects
 from frazil.tables import table as tables
 from frazil.tables.catalog import Catalog
@@ -50,6 +52,7 @@ _numbers = itertools.count(1)
 def store() -> Iterator[Store]:
     with Store.running() as running:
         yield running
+    _CATALOGS.end()
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +139,16 @@ def rows_of(
     return look
 
 
+def answer(query: str, settings: dict[str, str], directory: Path) -> list[tuple[Any, ...]]:
+    """What a query answers that knows the catalog by nothing but Spark's settings of it."""
+    lake = {
+        "spark.jars": str(aws_bundle()),
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        **{f"spark.sql.catalog.lake.{key}": text for key, text in settings.items()},
+    }
+    return frazil.query(query, home=directory / "home", catalog=lake).rows()
+
+
 def test_a_topic_lands_on_s3_through_a_rest_catalog_although_its_process_is_killed(
     spark, connect, catalog, settings, topic, rows_of, make_table, broker: KafkaBroker, store: Store, tmp_path: Path
 ):
@@ -173,6 +186,8 @@ def test_a_topic_lands_on_s3_through_a_rest_catalog_although_its_process_is_kill
         (each["seq"], each["payload"]) for each in by_pyiceberg.sort_by("seq").to_pylist()
     ]
     assert [row.seq for row in by_spark] == list(range(250))
+    assert answer(f"select seq, payload from {topic} order by seq", settings, tmp_path) == by_spark
+    assert answer(f"select payload from {topic} where seq = 249", settings, tmp_path) == [(by_spark[-1].payload,)]
 
 
 def test_files_go_where_the_tables_own_locations_say_spread_over_prefixes(
@@ -257,7 +272,7 @@ def test_an_outage_of_the_store_is_waited_for_and_nothing_half_is_left(
 
 
 def test_keys_that_the_catalog_lends_for_a_table_open_its_rows_and_rejects_and_are_renewed(
-    connect, add_catalog, rest, settings, topic, rows_of, make_table, broker, store: Store, wire: Proxy, monkeypatch
+    connect, add_catalog, rest, settings, topic, rows_of, make_table, broker, store, wire: Proxy, monkeypatch, tmp_path
 ):
     owners = add_catalog(settings)
     make_table(owners)
@@ -281,6 +296,7 @@ def test_keys_that_the_catalog_lends_for_a_table_open_its_rows_and_rejects_and_a
     caught_up(connector)
 
     assert rows_of(connector, owners, topic, gaps={0: [10]}) == 20
+    assert answer(f"select count(*), max(seq) from {topic}", public, tmp_path) == [(20, 20)]
     assert any("/rejects-" in key for key in store.names(f"warehouse/public/{topic.upper()}/_frazil/"))
 
 
