@@ -48,6 +48,7 @@ class ReadyEngine:
     lake: SmallLake = field(default_factory=SmallLake)
 
     def answer(self, text: str) -> Answer:
+        text = text.strip()
         self.asked.append(text)
         if text not in self.tables:
             raise InvalidQuery(f"there is no answer to {text}")

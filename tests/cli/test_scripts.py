@@ -15,7 +15,12 @@ def test_statements_come_out_as_soon_as_their_semicolon_is_there():
 
     found = [(statement, len(read)) for statement in statements(lines())]
 
-    assert found == [("select 1", 1), ("select\n  2", 4), ("select 3\nfrom t", 4), ("select 4", 5)]
+    assert found == [
+        ("select 1", 1),
+        ("\nselect\n  2", 4),
+        ("\n\n     select 3\nfrom t", 4),
+        ("\n\n\n\nselect 4", 5),
+    ]
 
 
 @pytest.mark.parametrize("text", ["select 1;", "select ';';", "select 1; -- done;", "select 1 /* ; */;\n"])

@@ -20,13 +20,22 @@ def test_semicolons_in_texts_names_and_comments_end_no_statement(pieces: list[st
 
     assert len(found) == len(pieces)
     for written, statement in zip(pieces, found, strict=True):
-        assert written.startswith(statement)
+        assert written.startswith(statement.strip())
         assert type(read(statement)) in (Select, Show)
 
 
 def test_semicolons_alone_are_no_statement():
     assert split(" ; ;; -- nothing\n") == []
     assert split("") == []
+
+
+def test_a_mistake_in_one_of_several_statements_has_its_place_in_the_whole_text():
+    *_, wrong = split("select 1;\nselect '\n';  select nothing(2)")
+
+    with pytest.raises(InvalidQuery) as refused:
+        read(wrong)
+
+    assert "line 3, column 12:" in refused.value.message
 
 
 SHOWN = {

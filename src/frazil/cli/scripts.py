@@ -14,13 +14,13 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
     Raises:
         InvalidQuery: a quote is never closed.
     """
-    text = ""
-    for line in lines:
+    text, ended = "", 0
+    for number, line in enumerate(lines, 1):
         text += line
         if ";" in line and is_complete(text):
-            yield from split(text)
-            text = ""
-    yield from split(text)
+            yield from split("\n" * ended + text)
+            text, ended = "", number
+    yield from split("\n" * ended + text)
 
 
 def is_complete(text: str) -> bool:

@@ -96,6 +96,8 @@ Statement: TypeAlias = Select | Show | Describe | Explain
 def split(text: str) -> list[str]:
     """The statements of a text, without the semicolons between them.
 
+    Each is as far from its beginning as in the text, so that what is said of a place in it holds for the text.
+
     Raises:
         InvalidQuery: a quote is never closed, or a character cannot be in a query.
     """
@@ -103,12 +105,16 @@ def split(text: str) -> list[str]:
     for word in tokens(text):
         if word.token_type == TokenType.SEMICOLON:
             if begin is not None:
-                found.append(text[begin:last])
+                found.append(_blank(text[:begin]) + text[begin:last])
             begin = None
         else:
             begin = word.start if begin is None else begin
             last = word.end + 1
-    return [*found, text[begin:last]] if begin is not None else found
+    return [*found, _blank(text[:begin]) + text[begin:last]] if begin is not None else found
+
+
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n") + " " * len(text.rpartition("\n")[2])
 
 
 def read(text: str) -> Statement:
