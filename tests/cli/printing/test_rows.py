@@ -214,6 +214,19 @@ def test_a_table_is_cut_to_the_screen_and_tells_how_many_rows_there_are():
     assert lines[-1].startswith("10 of 200 rows, without the last ")
 
 
+@given(st.lists(st.integers(0, 200), min_size=1, max_size=12), st.integers(16, 120))
+def test_every_column_that_is_shown_has_what_it_needs_or_some_of_it(lengths: list[int], width: int):
+    found = answer(pa.table({f"C{n}": ["x" * length] for n, length in enumerate(lengths)}))
+
+    top, _, _, row, *_ = as_table(found, Room(10, width, 1000)).splitlines()
+
+    assert len(top) <= width
+    for shown, length in zip(row.strip("│").split("│"), lengths, strict=False):
+        assert len(shown.strip()) >= min(length, 12)
+    if sum(max(length, 2) + 3 for length in lengths) < width:
+        assert [len(each.strip()) for each in row.strip("│").split("│")] == lengths
+
+
 def test_very_many_rows_are_not_counted_to_the_end():
     def batches():
         while True:

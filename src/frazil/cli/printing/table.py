@@ -56,14 +56,18 @@ def print_table(
     shown, there = _first(batches, columns, room.rows)
     cells = [[_cell(value, room) for value in row] for row in shown]
     heads = [Text(visible(column.head)) for column in columns]
-    fitting = _fitting(heads, cells, room.width)
+    widths = _widths(heads, cells, room.width)
     is_cut = room.width < WIDE.width
-    layout = [Column(head, overflow="ellipsis" if is_cut else "fold", no_wrap=is_cut) for head in heads[:fitting]]
-    table = Table(*layout)
+    table = Table(
+        *(
+            Column(head, width=width, overflow="ellipsis" if is_cut else "fold", no_wrap=is_cut)
+            for head, width in zip(heads, widths, strict=False)
+        )
+    )
     for row in cells:
-        table.add_row(*row[:fitting])
+        table.add_row(*row[: len(widths)])
     console.print(table)
-    console.print(Text(_count(len(shown), there, len(columns) - fitting)), soft_wrap=True)
+    console.print(Text(_count(len(shown), there, len(columns) - len(widths))), soft_wrap=True)
 
 
 def _first(
@@ -88,16 +92,27 @@ def _cell(value: Value, room: Room) -> Text:
     return Text(visible(found if len(found) <= room.value else found[: room.value] + "…"))
 
 
-def _fitting(heads: Sequence[Text], rows: Sequence[Sequence[Text]], width: int) -> int:
-    """How many columns fit next to each other, each with as much as it needs or a few characters."""
-    taken, fitting = 1, 0
+def _widths(heads: Sequence[Text], rows: Sequence[Sequence[Text]], width: int) -> list[int]:
+    """The widths of the columns that fit next to each other, each with as much as it needs or a few characters.
+
+    What is left of the line goes to those that need more, to each as much.
+    """
+    wanted: list[int] = []
+    left = width - 1
     for number, head in enumerate(heads):
-        widest = max((cell_len(each) for each in (head.plain, *(row[number].plain for row in rows))), default=0)
-        taken += min(widest, _NARROW) + 3
-        if taken > width and fitting:
+        widest = max(cell_len(each) for each in (head.plain, *(row[number].plain for row in rows)))
+        left -= min(widest, _NARROW) + 3
+        if left < 0 and wanted:
+            left += min(widest, _NARROW) + 3
             break
-        fitting += 1
-    return fitting
+        wanted.append(widest)
+    widths = [min(widest, _NARROW) for widest in wanted]
+    needy = [number for number, widest in enumerate(wanted) if widest > _NARROW]
+    for place, number in enumerate(sorted(needy, key=wanted.__getitem__)):
+        more = min(wanted[number] - _NARROW, max(left, 0) // (len(needy) - place))
+        widths[number] += more
+        left -= more
+    return widths
 
 
 def _count(shown: int, there: int, left_out: int) -> str:
