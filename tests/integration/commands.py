@@ -69,7 +69,7 @@ class Desk:
             structlog.reset_defaults()  # it logs to the standard error of the moment
 
     @contextmanager
-    def opened(self, *_: object) -> Iterator[Catalog]:
+    def opened(self, *_: object, **__: object) -> Iterator[Catalog]:
         """What `frazil.cli.catalogs.open_catalog` gives a command, without starting Spark again."""
         yield self._catalog
 

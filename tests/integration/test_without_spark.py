@@ -48,15 +48,12 @@ def name(desk: Desk, topic: str, broker: KafkaBroker) -> str:
     return f"c-{topic}"
 
 
-def test_channels_are_shown_and_no_spark_is_started(name: str, topic: str, lake: Path):
+def test_channels_are_shown_and_no_spark_is_started(name: str, topic: str, lake: Path, tmp_path: Path):
     seen = Seen()
     log = lake / "logs" / "spark.log"
     log.unlink(missing_ok=True)  # other tests share the home
     command = [FRAZIL, "channels", "--home", str(lake), "--format", "json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        watch(running, seen)
-        assert running.stdout is not None
-        channels = json.loads(running.stdout.read())
+    channels = json.loads(watched(command, seen, tmp_path / "said"))
 
     (channel,) = [each for each in channels if each["topic"] == topic]
     assert (channel["offset_token"], channel["latest_offset"], channel["lag_records"]) == ("9", 9, 0)
@@ -150,10 +147,7 @@ def test_a_rest_catalog_is_opened_with_a_secret_that_nobody_sees(
         )
         home = ["--home", str(tmp_path / "home"), "--worker", str(worker), "--format", "json"]
         seen = Seen()
-        with subprocess.Popen([FRAZIL, "channels", *home], stdout=subprocess.PIPE, text=True) as running:
-            watch(running, seen)
-            assert running.stdout is not None
-            (channel,) = json.loads(running.stdout.read())
+        (channel,) = json.loads(watched([FRAZIL, "channels", *home], seen, tmp_path / "said"))
         done = frazil("channels", "reset", key, "--to-earliest", "--even-if-owned", "--connector", file, *home)
         again = frazil("channels", *home)
 
@@ -240,14 +234,17 @@ def test_a_broker_that_does_not_answer_is_named_and_the_tokens_are_shown(name: s
     assert "no answer within 3 s" in done.stderr
 
 
-def watch(running: subprocess.Popen[str], seen: Seen) -> None:
-    """Watch the processes that a command starts until it ends."""
-    process = psutil.Process(running.pid)
-    while running.poll() is None:
-        with suppress(psutil.Error):
-            seen.look([process, *process.children(recursive=True)])
-        with suppress(subprocess.TimeoutExpired):
-            running.wait(0.05)
+def watched(command: list[str], seen: Seen, said: Path) -> str:
+    """What a command prints; the processes that it starts are watched until it ends."""
+    # To a file: a pipe that nobody reads meanwhile would have a long answer wait for ever.
+    with said.open("w") as out, subprocess.Popen(command, stdout=out) as running:
+        process = psutil.Process(running.pid)
+        while running.poll() is None:
+            with suppress(psutil.Error):
+                seen.look([process, *process.children(recursive=True)])
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(0.05)
+    return said.read_text()
 
 
 @contextmanager

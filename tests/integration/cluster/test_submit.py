@@ -97,12 +97,12 @@ def test_rows_land_once_with_the_packed_environment_in_a_session_and_a_catalog_o
     assert found["rows"] == list(range(1000))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_user_ships_is_imported_and_read_in_workers_that_have_staged(found: dict[str, Any]):
     assert found["used"] == [["wares", "alone", "paper", "environment/bin/python"]] * 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_executors_without_frazil_are_named_before_a_table_is_touched(found: dict[str, Any], bare: Path):
     assert found["refused"].startswith("[executor_environment]")
     assert str(bare) in found["refused"]
