@@ -31,7 +31,7 @@ $(READY): requirements.lock pyproject.toml
 # Tests start some sixty JVMs, and each of them seconds sooner with an archive of their classes.
 $(CLASSES): $(READY)
 	@echo "Making an archive of Spark's classes (half a minute) …"
-	$(BIN)/python -m frazil.tables.archiving
+	$(BIN)/python -m frazil.tables.jvm.archiving
 	touch $(CLASSES)
 
 ##@ Development
@@ -62,7 +62,7 @@ docs: setup ## Write the generated pages anew
 
 .PHONY: soak
 soak: setup ## Kill a connector at random for MINUTES=10, with faults drawn from SEED, and judge its table (docs/how-to/soak.md)
-	$(BIN)/python -m frazil.testing.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 .PHONY: mutants
 mutants: setup ## Take out what makes commits exactly-once, piece by piece: do tests notice? (docs/testing.md)

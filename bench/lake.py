@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from frazil.tables.session import DEFAULT_NAMESPACE
+from frazil.tables.jvm.session import DEFAULT_NAMESPACE
 from frazil.testing import iceberg
 from workload import TABLE
 

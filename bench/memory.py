@@ -20,7 +20,7 @@ import lake
 import shapes
 from common import CONSOLE, Answer, Columns, Job, Subject, described, machine, plain, show
 from frazil.dev.kafka import KafkaBroker
-from shapes import SHAPES, Loaded, Shape
+from shapes import SHAPES, Loaded, WriteShape
 
 COLUMNS: Columns = {
     "shape": ("shape", str),
@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(asked: argparse.Namespace, shape: Shape, directory: Path) -> dict[str, Any]:
+def measure(asked: argparse.Namespace, shape: WriteShape, directory: Path) -> dict[str, Any]:
     """Load one topic on a broker of its own, and land it."""
     with KafkaBroker(directory / "broker") as broker:
         CONSOLE.log(f"{shape.name}: loading {asked.megabytes:,} MB of records of {shape.meaning}")
@@ -87,7 +87,7 @@ def measure(asked: argparse.Namespace, shape: Shape, directory: Path) -> dict[st
     return row
 
 
-def figures(shape: Shape, loaded: Loaded, running: Subject, answer: Answer, home: Path) -> dict[str, Any]:
+def figures(shape: WriteShape, loaded: Loaded, running: Subject, answer: Answer, home: Path) -> dict[str, Any]:
     """One run in numbers."""
     peaks = running.meter.peaks
     cpu = running.meter.cpu(running.started, answer.ended)
@@ -105,7 +105,7 @@ def figures(shape: Shape, loaded: Loaded, running: Subject, answer: Answer, home
     }
 
 
-def is_complete(shape: Shape, loaded: Loaded, files: list[Path]) -> bool:
+def is_complete(shape: WriteShape, loaded: Loaded, files: list[Path]) -> bool:
     """Whether every record is a row, once; or none is, where none can be."""
     if shape.rejected:
         return not files

@@ -28,8 +28,8 @@ from rich.table import Table
 import frazil
 from common import CONSOLE
 from frazil.sql import literal
-from frazil.tables.asked import Asked
-from frazil.tables.opening import begin_prepared
+from frazil.tables.jvm.asked import Asked
+from frazil.tables.jvm.opening import begin_prepared
 
 FRAZIL: Final = str(Path(sys.executable).with_name("frazil"))
 DEMO: Final = 60_000

@@ -23,7 +23,7 @@ _POOL: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WriteShape:
     """Records that are alike."""
 
     name: str
@@ -46,7 +46,7 @@ class Loaded:
     bytes: int
 
 
-def load(bootstrap_servers: str, topic: str, shape: Shape, partitions: int, size: int) -> Loaded:
+def load(bootstrap_servers: str, topic: str, shape: WriteShape, partitions: int, size: int) -> Loaded:
     """Fill a new topic with about `size` bytes of values."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
     config = {"max.message.bytes": str(LARGEST)}
@@ -117,15 +117,15 @@ def _repetitive() -> Iterator[bytes]:
 
 
 SHAPES: Final = (
-    Shape("orders", "780 B, nested values as VARIANT", _orders),
-    Shape("structs", "the same, nested values as structs and lists", _orders, {"frazil.nested.type": "struct"}),
-    Shape("small", "100 B, five scalars", _small),
-    Shape("large", "100 kB, most of it one VARIANT", lambda: _with_bodies(_nested(100_000))),
-    Shape("huge", "10 MB, most of it one VARIANT", lambda: _with_bodies(_nested(10_000_000))),
-    Shape("huge-text", "10 MB, most of it one text", lambda: _with_bodies(_text(10_000_000))),
-    Shape("huge-numbers", "10 MB of one-digit numbers in one VARIANT", lambda: _with_bodies(_numbers(10_000_000))),
-    Shape("wide", "22 kB, 991 columns", _wide),
-    Shape("made-up-keys", "460 B, ten keys that no other record has", _made_up_keys),
-    Shape("repetitive", "730 B, compressed to a hundredth", _repetitive),
-    Shape("rejects", "780 B, none of them JSON", lambda: (each[:-1] for each in _orders()), rejected=True),
+    WriteShape("orders", "780 B, nested values as VARIANT", _orders),
+    WriteShape("structs", "the same, nested values as structs and lists", _orders, {"frazil.nested.type": "struct"}),
+    WriteShape("small", "100 B, five scalars", _small),
+    WriteShape("large", "100 kB, most of it one VARIANT", lambda: _with_bodies(_nested(100_000))),
+    WriteShape("huge", "10 MB, most of it one VARIANT", lambda: _with_bodies(_nested(10_000_000))),
+    WriteShape("huge-text", "10 MB, most of it one text", lambda: _with_bodies(_text(10_000_000))),
+    WriteShape("huge-numbers", "10 MB of one-digit numbers in one VARIANT", lambda: _with_bodies(_numbers(10_000_000))),
+    WriteShape("wide", "22 kB, 991 columns", _wide),
+    WriteShape("made-up-keys", "460 B, ten keys that no other record has", _made_up_keys),
+    WriteShape("repetitive", "730 B, compressed to a hundredth", _repetitive),
+    WriteShape("rejects", "780 B, none of them JSON", lambda: (each[:-1] for each in _orders()), rejected=True),
 )

@@ -14,7 +14,7 @@ from typing import Any
 from common import Answer, Job, tell, told
 from frazil import Connector
 from frazil.cycle import CycleReport
-from frazil.tables.session import DEFAULT_NAMESPACE, open_session
+from frazil.tables.jvm.session import DEFAULT_NAMESPACE, open_session
 from workload import TABLE, create_table
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from common import Job, tell, told
 from frazil import Connector
-from frazil.tables.session import DEFAULT_NAMESPACE, open_session
+from frazil.tables.jvm.session import DEFAULT_NAMESPACE, open_session
 from subject_frazil import answer, as_row
 from workload import TABLE
 

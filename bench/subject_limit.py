@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from common import Answer, Job, tell, told
 from frazil.model import Conversion
-from frazil.pipes.default import DefaultPipe
+from frazil.pipes.default.pipe import DefaultPipe
 from frazil.records.convert import convert
 from frazil.sources.kafka.reader import SCHEMA, consumer_config
 from frazil.staging.project import Projector

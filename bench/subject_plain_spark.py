@@ -21,7 +21,7 @@ from pyspark.sql import functions as f
 from common import Answer, Job, tell, told
 from frazil.config import ConnectorSettings
 from frazil.sources.kafka.reader import consumer_config
-from frazil.tables.session import PACKAGES, embedded_catalog
+from frazil.tables.jvm.session import PACKAGES, embedded_catalog
 from workload import FULL_NAME, METADATA, ORDER, create_table
 
 RECORDS = "partition int, offset bigint, timestamp bigint, key binary, value binary, read bigint"

@@ -11,8 +11,8 @@ from confluent_kafka import Producer
 from common import Answer, Job, tell, told
 from frazil import Connector
 from frazil.cycle import CycleReport
-from frazil.tables.session import DEFAULT_NAMESPACE, open_session
-from frazil.tables.tokens import decode, encode
+from frazil.tables.jvm.session import DEFAULT_NAMESPACE, open_session
+from frazil.tables.rules.tokens import decode, encode
 from subject_frazil import as_row
 
 _IDLE = 20

@@ -15,7 +15,7 @@ from common import Job, tell, told
 from frazil.connector.states import ENDED
 from frazil.cycle import CycleReport
 from frazil.dev.orders import order
-from frazil.tables.catalog import PROPERTIES_OF_CREATED, PROPERTIES_ON_LOCAL_DISKS
+from frazil.tables.iceberg.catalog import PROPERTIES_OF_CREATED, PROPERTIES_ON_LOCAL_DISKS
 from subject_frazil import answer, as_row, connector_for
 from workload import FULL_NAME, order_producer, send
 

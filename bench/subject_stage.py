@@ -19,18 +19,18 @@ from frazil.model import (
     ListType,
     Primitive,
     Range,
-    Shape,
     SourcePartition,
     StructType,
     TableName,
     Task,
+    WriteShape,
 )
-from frazil.pipes.default import DefaultPipe, Reading
+from frazil.pipes.default.pipe import DefaultPipe, Reading
 from frazil.records import metadata
 from frazil.staging import task as staging
 from frazil.staging.project import Projected
 from frazil.staging.write import copy
-from frazil.tables.schema import columns_from_json, schema_to_json
+from frazil.tables.rules.schema import columns_from_json, schema_to_json
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     if not job.options["checked"]:
         staging.Projector = Unchecked  # type: ignore[misc,assignment]
     columns = numbered(TABLES[list(TABLES)[job.options["table"]]])
-    shape = Shape(TableName(("bench",), "ORDERS"), "", 0, 0, 0, columns, has_rows=True, evolves=False)
+    shape = WriteShape(TableName(("bench",), "ORDERS"), "", 0, 0, 0, columns, has_rows=True, evolves=False)
     began = time.process_time()
     staged = staging.stage(
         Task(

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from frazil.dev.orders import order, text
-from frazil.tables.session import DEFAULT_NAMESPACE, EMBEDDED
+from frazil.tables.jvm.session import DEFAULT_NAMESPACE, EMBEDDED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import SparkSession
 
 from frazil.dev.ports import LOOPBACK
-from frazil.tables.jvm import java_class, java_message
+from frazil.tables.iceberg.java import java_class, java_message
 
 STATUS = {
     "NotImplementedError": 404,

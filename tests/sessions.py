@@ -18,7 +18,7 @@ _SESSION = """
 import json, sys
 from pathlib import Path
 from urllib.request import urlopen
-from frazil.tables.session import open_session
+from frazil.tables.jvm.session import open_session
 
 session = open_session(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))
 context = session.sparkContext

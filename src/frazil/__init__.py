@@ -12,7 +12,7 @@ from frazil.version import VERSION
 if TYPE_CHECKING:
     from frazil.connector import Connector, Subscription
     from frazil.queries.library import Rows, query
-    from frazil.tables.history import Commit
+    from frazil.tables.rules.history import Commit
 
 __all__ = ["Commit", "Connector", "Rows", "Subscription", "__version__", "query"]
 __version__ = VERSION
@@ -25,7 +25,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(connector, name)
     if name == "Commit":
-        from frazil.tables.history import Commit
+        from frazil.tables.rules.history import Commit
 
         return Commit
     if name in ("Rows", "query"):

@@ -129,7 +129,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WriteShape:
     """What files are staged for; the commit compares it with the table's own (design section 4, *shape*)."""
 
     table: TableName
@@ -199,7 +199,7 @@ class Task:
 
     connector: str
     ranges: tuple[Range, ...]
-    shape: Shape
+    shape: WriteShape
     data_path: str
     """Where the task's data files go: the name has one `{}` for digits that tell attempts and their chunks apart."""
 
@@ -342,29 +342,29 @@ class RejectSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedType:
     """What values of one key looked like."""
 
     scalars: frozenset[str] = frozenset()
     """`null`, `boolean`, `long`, `huge` (a whole number beyond 64 bits), `double`, `string`."""
 
-    fields: tuple[tuple[str, Seen], ...] | None = None
+    fields: tuple[tuple[str, ObservedType], ...] | None = None
     """The keys of objects among them; None when there was no object."""
 
-    element: Seen | None = None
+    element: ObservedType | None = None
     """The elements of arrays among them; None when there was no array."""
 
     first: Position | None = field(default=None, compare=False)
     """The first record that had one of them; None when nobody asked. It says nothing about what they looked like."""
 
-    def merged_with(self, other: Seen) -> Seen:
+    def merged_with(self, other: ObservedType) -> ObservedType:
         """What was seen here and there; the order does not matter."""
-        fields: dict[str, Seen] = {}
+        fields: dict[str, ObservedType] = {}
         for key, seen in (*(self.fields or ()), *(other.fields or ())):
             fields[key] = fields[key].merged_with(seen) if key in fields else seen
         objects = self.fields is not None or other.fields is not None
         elements = [each for each in (self.element, other.element) if each is not None]
-        return Seen(
+        return ObservedType(
             self.scalars | other.scalars,
             tuple(sorted(fields.items(), key=lambda item: item[0])) if objects else None,
             elements[0].merged_with(elements[1]) if len(elements) == 2 else next(iter(elements), None),
@@ -372,9 +372,9 @@ class Seen:
         )
 
 
-NOTHING_SEEN = Seen()
+NOTHING_OBSERVED = ObservedType()
 
-Drift: TypeAlias = Mapping[str, Seen]
+Drift: TypeAlias = Mapping[str, ObservedType]
 """New keys, spelled as they came, and what their values looked like."""
 
 
@@ -382,7 +382,7 @@ Drift: TypeAlias = Mapping[str, Seen]
 class Staged:
     """What one task did. A failure is a value too: raising would make a cluster retry it and lose the reason."""
 
-    shape: Shape
+    shape: WriteShape
     ranges: tuple[StagedRange, ...]
     files: tuple[StagedFile, ...] = ()
     rejects: RejectSummary | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from frazil.model import Conversion, TableName
-from frazil.tables.asked import Asked
-from frazil.tables.opening import begin_prepared, opened
+from frazil.tables.jvm.asked import Asked
+from frazil.tables.jvm.opening import begin_prepared, opened
 
 ORDERS = TableName(("public",), "ORDERS")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.config.jaas import MalformedJaas, parse
+from frazil.config.security.jaas import MalformedJaas, parse
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

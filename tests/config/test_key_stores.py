@@ -9,7 +9,7 @@ from cryptography.x509 import load_pem_x509_certificates
 from tests import certificates
 from tests.certificates import PASSWORD, Holder
 
-from frazil.config.key_stores import Identity, Unusable, identity, trusted
+from frazil.config.security.key_stores import Identity, Unusable, identity, trusted
 
 ROOT = certificates.root()
 ALICE = ROOT.issue("agency", authority=True).issue("alice")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from frazil.config import Target, load
+from frazil.config import TableMapping, load
 from frazil.config.converters import JSON, STRING
 from frazil.model import Buffer
 
@@ -119,7 +119,7 @@ def test_a_file_of_the_classic_connector_that_streams_runs_as_it_is(tmp_path: Pa
     settings = load(file, WORKER)
 
     assert settings.topics == ("orders", "payments.eu")
-    assert settings.topic2table.resolve("payments.eu") == Target("PAYMENTS_EU", quoted=False)
+    assert settings.topic2table.resolve("payments.eu") == TableMapping("PAYMENTS_EU", quoted=False)
     assert settings.sanitize_table_names
     assert settings.buffer == Buffer(seconds=10, records=10_000, bytes=20_000_000)
     assert settings.commit_interval_ms == 5000

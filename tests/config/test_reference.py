@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from frazil.config import reference
-from frazil.config.settings import ConnectorSettings, known_keys
+from frazil.config.settings import ConnectorSettings, setting_keys
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 
@@ -21,4 +21,4 @@ def test_every_setting_is_described() -> None:
 def test_every_key_of_a_setting_is_on_the_page() -> None:
     page = reference.page()
 
-    assert [key for key in known_keys() if f"`{key}`" not in page] == []
+    assert [key for key in setting_keys() if f"`{key}`" not in page] == []

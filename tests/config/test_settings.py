@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.config import Target, load, refuse_shared_keys
+from frazil.config import TableMapping, load, refuse_shared_keys
 from frazil.config.converters import BYTES, JSON, STRING
 from frazil.config.providers import ENVIRONMENT
 from frazil.errors import InvalidConfiguration
@@ -140,8 +140,8 @@ def test_tables_may_use_groups_of_their_topics_where_the_file_says_so() -> None:
 
     settings = load({**LEAST, **mapped, "snowflake.topic2table.map.regex.replacement": "TRUE"})
 
-    assert settings.topic2table.resolve("shop_eu") == Target("SALES_EU", quoted=False)
-    assert load({**LEAST, **mapped}).topic2table.resolve("shop_eu") == Target("SALES_$1", quoted=False)
+    assert settings.topic2table.resolve("shop_eu") == TableMapping("SALES_EU", quoted=False)
+    assert load({**LEAST, **mapped}).topic2table.resolve("shop_eu") == TableMapping("SALES_$1", quoted=False)
 
 
 @pytest.mark.parametrize("word", ["true", "false"])
@@ -190,7 +190,7 @@ def test_every_setting_can_be_written() -> None:
 
     assert settings.topics == ("orders", "payments")
     assert (settings.key_converter, settings.errors_tolerance, settings.errors_log_enable) == ("json", "all", True)
-    assert settings.topic2table.resolve("orders") == Target("SALES", quoted=False)
+    assert settings.topic2table.resolve("orders") == TableMapping("SALES", quoted=False)
     assert (settings.catalog, settings.namespace, settings.database) == ("lake", "shop.raw", "DB")
     assert (settings.home, settings.tasks_max, settings.group_id) == ("/data", 4, "mine")
     assert (settings.auto_offset_reset, settings.isolation_level) == ("latest", "read_committed")

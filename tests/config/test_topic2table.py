@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.config.entries import Entry, parse
-from frazil.config.topic2table import Target, Topic2Table
+from frazil.config.topic2table import TableMapping, Topic2Table
 from frazil.errors import EmptyTopic, TableNameRefused
 
 topics = st.text("abAB01._-", min_size=1, max_size=249).filter(lambda topic: topic not in (".", ".."))
@@ -14,32 +14,32 @@ topics = st.text("abAB01._-", min_size=1, max_size=249).filter(lambda topic: top
 def test_an_unquoted_table_is_upper_case_and_found_ignoring_case() -> None:
     tables = Topic2Table.read("ab@cd:abcd, 1234:_1234")
 
-    assert tables.resolve("ab@cd") == Target("ABCD", quoted=False)
-    assert tables.resolve("1234") == Target("_1234", quoted=False)
+    assert tables.resolve("ab@cd") == TableMapping("ABCD", quoted=False)
+    assert tables.resolve("1234") == TableMapping("_1234", quoted=False)
 
 
 def test_a_quoted_table_is_taken_as_written_and_a_quoted_topic_may_hold_separators() -> None:
     tables = Topic2Table.read('"topic:one" : "table,one" , "topic two":"table two",topic:e,other:"e"')
 
-    assert tables.resolve("topic:one") == Target("table,one", quoted=True)
-    assert tables.resolve("topic two") == Target("table two", quoted=True)
-    assert tables.resolve("topic") == Target("E", quoted=False)
-    assert tables.resolve("other") == Target("e", quoted=True)
+    assert tables.resolve("topic:one") == TableMapping("table,one", quoted=True)
+    assert tables.resolve("topic two") == TableMapping("table two", quoted=True)
+    assert tables.resolve("topic") == TableMapping("E", quoted=False)
+    assert tables.resolve("other") == TableMapping("e", quoted=True)
 
 
 def test_a_topic_without_an_entry_gets_a_generated_exact_name() -> None:
     tables = Topic2Table.read("orders:sales")
 
-    assert tables.resolve("Payments") == Target("PAYMENTS", quoted=True)
-    assert tables.resolve("_aA1-") == Target("_AA1__90688251", quoted=True)
+    assert tables.resolve("Payments") == TableMapping("PAYMENTS", quoted=True)
+    assert tables.resolve("_aA1-") == TableMapping("_AA1__90688251", quoted=True)
 
 
 def test_a_topic_without_an_entry_keeps_its_name_if_names_are_not_sanitised() -> None:
     tables = Topic2Table.read("orders:sales")
 
-    assert tables.resolve("shop.Payments", sanitised=False) == Target("shop.Payments", quoted=True)
-    assert tables.resolve("a..b", sanitised=False) == Target("a..b", quoted=True)
-    assert tables.resolve("orders", sanitised=False) == Target("SALES", quoted=False)
+    assert tables.resolve("shop.Payments", sanitised=False) == TableMapping("shop.Payments", quoted=True)
+    assert tables.resolve("a..b", sanitised=False) == TableMapping("a..b", quoted=True)
+    assert tables.resolve("orders", sanitised=False) == TableMapping("SALES", quoted=False)
 
 
 def test_the_topic_of_an_entry_is_a_pattern_for_whole_names() -> None:
@@ -64,21 +64,21 @@ def test_a_topic_spelled_out_comes_before_the_patterns_and_those_come_in_their_o
 @pytest.mark.parametrize(
     ("text", "topic", "target"),
     [
-        ("src_(.*):dest_$1", "src_orders", Target("DEST_ORDERS", quoted=False)),
-        ('src_(.*):"Dest_$1"', "src_Orders", Target("Dest_Orders", quoted=True)),
-        (r'(.*)\.(.*):"$1_$2"', "db.events", Target("db_events", quoted=True)),
-        ("(?<env>.*)_topic:${env}_sink", "prod_topic", Target("PROD_SINK", quoted=False)),
-        ("abc:table", "abc", Target("TABLE", quoted=False)),
-        ("abc:table", "xabcx", Target("XABCX", quoted=True)),
-        ('"a|ab":x$0', "ab", Target("XAB", quoted=False)),
-        ('a(b)?:"t$1"', "a", Target("t", quoted=True)),
-        (r'a:"\$1"', "a", Target("$1", quoted=True)),
-        ("(.*):$1", "shop.orders", Target("SHOP.ORDERS", quoted=False)),
-        ("a+:first, aa.:second", "aaa", Target("FIRST", quoted=False)),
-        ('"a[+]":plus', "a[+]", Target("A____2978604", quoted=True)),
+        ("src_(.*):dest_$1", "src_orders", TableMapping("DEST_ORDERS", quoted=False)),
+        ('src_(.*):"Dest_$1"', "src_Orders", TableMapping("Dest_Orders", quoted=True)),
+        (r'(.*)\.(.*):"$1_$2"', "db.events", TableMapping("db_events", quoted=True)),
+        ("(?<env>.*)_topic:${env}_sink", "prod_topic", TableMapping("PROD_SINK", quoted=False)),
+        ("abc:table", "abc", TableMapping("TABLE", quoted=False)),
+        ("abc:table", "xabcx", TableMapping("XABCX", quoted=True)),
+        ('"a|ab":x$0', "ab", TableMapping("XAB", quoted=False)),
+        ('a(b)?:"t$1"', "a", TableMapping("t", quoted=True)),
+        (r'a:"\$1"', "a", TableMapping("$1", quoted=True)),
+        ("(.*):$1", "shop.orders", TableMapping("SHOP.ORDERS", quoted=False)),
+        ("a+:first, aa.:second", "aaa", TableMapping("FIRST", quoted=False)),
+        ('"a[+]":plus', "a[+]", TableMapping("A____2978604", quoted=True)),
     ],
 )
-def test_tables_may_refer_to_groups_of_their_pattern(text: str, topic: str, target: Target) -> None:
+def test_tables_may_refer_to_groups_of_their_pattern(text: str, topic: str, target: TableMapping) -> None:
     assert Topic2Table.read(text, regex=True).resolve(topic) == target
 
 
@@ -187,7 +187,7 @@ def test_a_topic_put_together_from_its_groups_is_itself(topic: str) -> None:
     tables = Topic2Table.read('(?<first>.)(.*):"${first}$2"', regex=True)
 
     if topic != "_frazil" and len(topic) > 1:
-        assert tables.resolve(topic) == Target(topic, quoted=True)
+        assert tables.resolve(topic) == TableMapping(topic, quoted=True)
 
 
 @given(st.text(alphabet='ab.*+(\\{9}:," \n$é[&|?<>'), st.booleans())

@@ -11,7 +11,7 @@ from frazil.cycle.table_failures import TableFailure
 from frazil.errors import CatalogUnavailable
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
-from frazil.tables.tokens import Channel, Tokens, encode
+from frazil.tables.rules.tokens import Channel, Tokens, encode
 
 
 class Clocked:

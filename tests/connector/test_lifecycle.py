@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import TABLE, World, settings
+from tests.memory import connector
 
 from frazil.connector import Connector, State
 from frazil.errors import CatalogUnavailable, StillStopping, TableNotSupported
 from frazil.model import TableName
-from frazil.testing.memory import connector
 
 BAD = TableName(("public",), "BAD")
 

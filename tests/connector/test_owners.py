@@ -11,8 +11,8 @@ import pytest
 
 from frazil.connector.owners import RECENT, Life, life_of
 from frazil.connector.registered import Registered
-from frazil.tables.state import MemorySnapshot, MemoryState
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.state import MemorySnapshot, MemoryState
+from frazil.tables.rules.tokens import Tokens
 
 HERE, NOW = socket.gethostname(), time.time()
 

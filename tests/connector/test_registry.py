@@ -17,11 +17,11 @@ import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import World, settings
 from tests.disks import SmallDisk
+from tests.memory import connector
 
 from frazil.connector import recording
 from frazil.connector.registered import STALE, Registered
 from frazil.connector.registry import Registry
-from frazil.testing.memory import connector
 from frazil.testing.topics import wait_until
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tests.memory import MemoryCatalog, MemoryCluster, MemoryRecord, MemoryTable, ingestion
+
 from frazil.config import ConnectorSettings, load
 from frazil.cycle import Ingestion
 from frazil.model import SourcePartition, TableName
-from frazil.testing.memory import MemoryCatalog, MemoryCluster, MemoryRecord, MemoryTable, ingestion
 
 TABLE = TableName(("public",), "ORDERS")
 

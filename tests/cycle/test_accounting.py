@@ -4,23 +4,32 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, mixed, moved, torn
+from frazil.cycle.accounting import (
+    advances,
+    average_sizes,
+    beyond_first_reject,
+    error_of,
+    first_reject,
+    last_error,
+    mixed,
+    moved,
+)
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import (
     Range,
     Reject,
     RejectKind,
     RejectSummary,
-    Shape,
     SourcePartition,
     Staged,
     StagedRange,
     TableName,
+    WriteShape,
 )
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Channel, Tokens
+from frazil.tables.rules.tokens import Channel, Tokens
 
-SHAPE = Shape(TableName(("public",), "ORDERS"), "u", 0, 0, 0, (), has_rows=True, evolves=False)
+SHAPE = WriteShape(TableName(("public",), "ORDERS"), "u", 0, 0, 0, (), has_rows=True, evolves=False)
 
 
 def orders(partition: int) -> SourcePartition:
@@ -93,13 +102,13 @@ def test_a_hole_ends_the_advance() -> None:
 def test_tasks_without_a_hole_are_committed_as_they_are() -> None:
     staged = [task(piece(0, 0, 50)), task(piece(0, 50, 80), piece(1, 0, 3)), task()]
 
-    assert torn(staged, [whole(0, 0, 80), whole(1, 0, 3)]) == []
+    assert beyond_first_reject(staged, [whole(0, 0, 80), whole(1, 0, 3)]) == []
 
 
 def test_what_lies_behind_a_bad_record_is_read_again_in_its_turn() -> None:
     stopped, behind, other = task(piece(0, 0, 40)), task(piece(0, 50, 80)), task(piece(1, 0, 9))
 
-    assert torn([stopped, behind, other], [whole(0, 0, 80), whole(1, 0, 9)]) == [(behind, [])]
+    assert beyond_first_reject([stopped, behind, other], [whole(0, 0, 80), whole(1, 0, 9)]) == [(behind, [])]
 
 
 def test_rows_that_shared_a_task_with_those_behind_a_bad_record_are_staged_without_them() -> None:
@@ -107,7 +116,7 @@ def test_rows_that_shared_a_task_with_those_behind_a_bad_record_are_staged_witho
     behind = task(piece(0, 50, 80), piece(1, 0, 30))
     further = task(piece(1, 30, 60), piece(2, 0, 5))
 
-    found = torn([further, behind, stopped], [whole(0, 0, 80), whole(1, 0, 60), whole(2, 0, 5)])
+    found = beyond_first_reject([further, behind, stopped], [whole(0, 0, 80), whole(1, 0, 60), whole(2, 0, 5)])
 
     assert found == [(behind, [whole(1, 0, 30)])]
 
@@ -116,20 +125,20 @@ def test_of_two_tasks_that_hold_halves_of_two_partitions_both_keep_what_is_good(
     one = task(piece(0, 0, 50), piece(1, 50, 80))
     two = task(piece(0, 50, 80), piece(1, 0, 40))  # partition 1 stopped at a bad record
 
-    assert torn([one, two], [whole(0, 0, 80), whole(1, 0, 80)]) == [(one, [whole(0, 0, 50)])]
+    assert beyond_first_reject([one, two], [whole(0, 0, 80), whole(1, 0, 80)]) == [(one, [whole(0, 0, 50)])]
 
 
 def test_a_task_that_got_nowhere_is_kept_and_holds_what_follows_back() -> None:
     nowhere, behind = task(piece(0, 10, 10)), task(piece(0, 50, 80))
 
-    assert torn([nowhere, behind], [whole(0, 10, 80)]) == [(behind, [])]
+    assert beyond_first_reject([nowhere, behind], [whole(0, 10, 80)]) == [(behind, [])]
     assert advances([nowhere])[orders(0)].covered == 10
 
 
 def test_a_piece_never_passes_for_the_first_when_the_first_is_missing() -> None:
     other, behind = task(piece(1, 0, 9)), task(piece(0, 50, 80))
 
-    assert torn([other, behind], [whole(0, 0, 80), whole(1, 0, 9)]) == [(behind, [])]
+    assert beyond_first_reject([other, behind], [whole(0, 0, 80), whole(1, 0, 9)]) == [(behind, [])]
 
 
 def test_sizes_are_averages_over_offsets_by_topic() -> None:

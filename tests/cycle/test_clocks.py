@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from tests.memory import MemoryCatalog
 
 from frazil.errors import ClockBehind, StageTooOld
-from frazil.testing.memory import MemoryCatalog
 
 from .memory import World, token
 

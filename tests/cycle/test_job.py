@@ -8,9 +8,9 @@ import pytest
 
 from frazil.cycle.job import require_shared
 from frazil.errors import StorageNotShared
-from frazil.model import Shape, Staged, StagedFile, TableName
+from frazil.model import Staged, StagedFile, TableName, WriteShape
 
-SHAPE = Shape(TableName(("public",), "T"), "uuid", 0, 0, 0, (), has_rows=True, evolves=False)
+SHAPE = WriteShape(TableName(("public",), "T"), "uuid", 0, 0, 0, (), has_rows=True, evolves=False)
 
 
 def test_files_that_the_driver_finds_are_committed_and_one_it_does_not_find_stops_the_connector(tmp_path: Path):

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 from tests.cycle.memory import World, orders
-
-from frazil.testing.memory import MemoryRecord
+from tests.memory import MemoryRecord
 
 SPELLINGS = ["USERID", "userId", "UserId"]
 

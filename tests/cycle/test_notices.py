@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import structlog
 
-from frazil.cycle.notices import Notices
-from frazil.model import Shape, Staged, TableName
+from frazil.cycle.warnings_log import WarningsLog
+from frazil.model import Staged, TableName, WriteShape
 from frazil.records.dropped import OTHER
 
 ORDERS = TableName(("public",), "ORDERS")
-SHAPE = Shape(ORDERS, "u", 0, 0, 0, (), has_rows=True, evolves=False)
+SHAPE = WriteShape(ORDERS, "u", 0, 0, 0, (), has_rows=True, evolves=False)
 
 
-def notices() -> Notices:
-    return Notices(SimpleNamespace(name="c", errors_log_enable=False, errors_log_include_messages=False))  # type: ignore[arg-type]
+def notices() -> WarningsLog:
+    return WarningsLog(SimpleNamespace(name="c", errors_log_enable=False, errors_log_include_messages=False))  # type: ignore[arg-type]
 
 
 def staged(dropped: Mapping[str, int]) -> list[Staged]:

@@ -10,13 +10,13 @@ import orjson
 import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import World
+from tests.memory.catalog import MemorySwap
 
 from frazil.cycle import Ingestion
 from frazil.errors import BrokerRefused, BrokerUnavailable, CatalogUnavailable, TokensMoved, TopicReplaced
 from frazil.tables.base import OutcomeUnknown
-from frazil.tables.tokens import PRUNED, read
+from frazil.tables.rules.tokens import PRUNED, read
 from frazil.testing.crash import fail_at
-from frazil.testing.memory.catalog import MemorySwap
 
 BOTH = {"topics": "orders,more", "snowflake__topic2table__map": "orders:orders,more:orders"}
 HOUR, DAY = 3600.0, 86_400.0

@@ -8,7 +8,7 @@ from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
 from frazil.model import SourcePartition
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Channel, Tokens
+from frazil.tables.rules.tokens import Channel, Tokens
 
 NOW = 1_760_000_000_000
 FACTS = {"orders": TopicFacts("orders", "cluster", "id", 2), "more": TopicFacts("more", "cluster", "id-2", 1)}

@@ -5,7 +5,7 @@ from tests.cycle.memory import World
 
 from frazil.cycle.sharing import shared
 from frazil.model import SourcePartition
-from frazil.tables.tokens import Channel, Tokens
+from frazil.tables.rules.tokens import Channel, Tokens
 
 
 def tokens(name: str, *topics: str, identity: str = "id") -> Tokens:

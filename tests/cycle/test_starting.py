@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.cycle.memory import TABLE, World, orders, settings, token
 
-from frazil.cycle.marks import Mark
-from frazil.cycle.opened import positions_of
+from frazil.cycle.offset_metadata import OffsetMetadata
+from frazil.cycle.open_tables import positions_of
 from frazil.errors import Fenced, NoStartingOffset, TableMissing, TableRenewed, TableReplaced, TokensMissing
 from frazil.model import Column, Primitive
 from frazil.sources.base import GroupOffset
@@ -32,11 +32,11 @@ def test_what_is_published_says_which_commit_landed_it_in_which_table(world: Wor
     published = world.cluster.groups["connect-shop"][orders()]
 
     assert published.offset == 10
-    mark = Mark.read(published.metadata)
+    mark = OffsetMetadata.read(published.metadata)
     assert mark is not None
     assert (mark.connector, mark.table) == ("SHOP", world.table.state.uuid)
     assert positions_of([opened], "SHOP") == {
-        orders(): GroupOffset(10, str(Mark("SHOP", opened.uuid, opened.tokens.commit)))
+        orders(): GroupOffset(10, str(OffsetMetadata("SHOP", opened.uuid, opened.tokens.commit)))
     }
 
 
@@ -44,10 +44,10 @@ def test_what_is_published_says_which_commit_landed_it_in_which_table(world: Wor
     "text", ["", "frazil", "frazil:2:SHOP:u:c", "frazil:1:SHOP:u", "frazil:1:SHOP:u:c:more", "2026-07-29"]
 )
 def test_what_others_write_beside_an_offset_is_no_mark(text: str) -> None:
-    assert Mark.read(text) is None
+    assert OffsetMetadata.read(text) is None
 
 
-@pytest.mark.parametrize("metadata", ["", "some text", str(Mark("ANOTHER", "u", "c"))])
+@pytest.mark.parametrize("metadata", ["", "some text", str(OffsetMetadata("ANOTHER", "u", "c"))])
 def test_an_offset_that_somebody_else_published_is_where_a_migration_begins(metadata: str) -> None:
     world = World()
     world.cluster.create_topic("orders")

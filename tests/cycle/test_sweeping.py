@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 from tests.cycle.memory import settings
 
-from frazil.cycle import sweeping
-from frazil.cycle.sweeping import Sweeper, sweep
+from frazil.cycle import orphan_cleanup
+from frazil.cycle.orphan_cleanup import OrphanCleanup, sweep
 from frazil.model import TableName
-from frazil.tables import orphans, rejects
-from frazil.tables.orphans import Note
-from frazil.tables.stages import Stage
-from frazil.tables.state import MemorySnapshot, MemoryState
-from frazil.tables.tokens import Tokens, encode, key_of
+from frazil.tables import reject_lists
+from frazil.tables.rules import orphans
+from frazil.tables.rules.orphans import Note
+from frazil.tables.rules.stages import Stage
+from frazil.tables.rules.state import MemorySnapshot, MemoryState
+from frazil.tables.rules.tokens import Tokens, encode, key_of
 from frazil.testing.topics import wait_until
 
 DAY = 86_400.0
@@ -77,7 +78,7 @@ class Table:
         return old(self.data / stage.data_file(1).format(f"{attempt}00000"))
 
     def rejected(self, stage: Stage, attempt: str) -> Path:
-        return old(Path(rejects.directory(self)) / stage.reject_file(1).format(f"{attempt}00000"))  # type: ignore[arg-type]
+        return old(Path(reject_lists.directory(self)) / stage.reject_file(1).format(f"{attempt}00000"))  # type: ignore[arg-type]
 
 
 def old(path: Path) -> Path:
@@ -119,12 +120,12 @@ def test_a_stage_of_which_no_note_speaks_keeps_all_its_files(table: Table) -> No
 def test_a_chain_of_reject_lists_that_takes_too_long_to_read_does_not_keep_orphans(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeping, "_LISTS", 0.2)
+    monkeypatch.setattr(orphan_cleanup, "_LISTS", 0.2)
     base = table.commit
     for _ in range(200):
         made = stage(base)
-        path = str(Path(rejects.directory(table)) / made.reject_file(1).format("1"))  # type: ignore[arg-type]
-        table.newest = rejects.write_list(table, made, [path], table.newest).path  # type: ignore[arg-type]
+        path = str(Path(reject_lists.directory(table)) / made.reject_file(1).format("1"))  # type: ignore[arg-type]
+        table.newest = reject_lists.write_list(table, made, [path], table.newest).path  # type: ignore[arg-type]
         base = made.id
     table.commit, table.seconds_a_read = base, 0.01
     lost = stage(base)
@@ -143,14 +144,14 @@ def test_an_open_table_is_looked_through_again_every_hour(
         def open(self, *_: object) -> Table:
             return table
 
-    sweeper = Sweeper(settings(frazil__home=str(tmp_path)), Catalog())  # type: ignore[arg-type]
+    sweeper = OrphanCleanup(settings(frazil__home=str(tmp_path)), Catalog())  # type: ignore[arg-type]
     lost = stage()
     orphan = table.file(lost, "000000000001")
     orphans.note(table, "SHOP", Note(abandoned=frozenset({lost.id})))  # type: ignore[arg-type]
 
     sweeper.look([table])  # type: ignore[list-item]
     assert sweeper._thread is None
-    monkeypatch.setattr(sweeping, "_EVERY", 0.0)
+    monkeypatch.setattr(orphan_cleanup, "_EVERY", 0.0)
     sweeper.look([table])  # type: ignore[list-item]
 
     wait_until(lambda: not orphan.exists(), "the orphan to go", 30)

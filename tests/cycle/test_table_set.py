@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import World
+from tests.memory import MemoryRecord
 
 from frazil.cycle import Ingestion
 from frazil.errors import CatalogUnavailable, Fenced, FrazilError, StageFailed, TableNotSupported, TokensUncertain
 from frazil.model import SourcePartition, TableName
-from frazil.tables.tokens import read
-from frazil.testing.memory import MemoryRecord
+from frazil.tables.rules.tokens import read
 
 GOOD, BAD = (TableName(("public",), name) for name in ("GOOD", "BAD"))
 TOPICS = "good,bad"
@@ -349,7 +349,7 @@ def test_channels_of_tables_that_could_not_be_opened_are_part_of_the_goal(world:
 
 
 def test_threads_do_not_grow_with_attempts(clock: Clock) -> None:
-    from frazil.testing.memory import MemoryCatalog
+    from tests.memory import MemoryCatalog
 
     world = World(catalog=MemoryCatalog(at_once=4))
     for topic in ("good", "bad", "third"):

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 from tests.cycle.memory import World
+from tests.memory import MemoryCatalog, MemoryRecord
 
-from frazil.cycle.together import Together
+from frazil.cycle.table_pool import TablePool
 from frazil.errors import CommitUnknown
-from frazil.testing.memory import MemoryCatalog, MemoryRecord
 
 TOPICS = [f"orders_{number}" for number in range(8)]
 
@@ -92,7 +92,7 @@ def test_all_have_ended_before_what_one_raised_goes_on() -> None:
         first.wait(10)
         ended.append(number)
 
-    together = Together(4, "test")
+    together = TablePool(4, "test")
     with pytest.raises(KeyboardInterrupt):
         together.each(do, range(10))
 
@@ -101,7 +101,7 @@ def test_all_have_ended_before_what_one_raised_goes_on() -> None:
 
 
 def test_its_threads_end_with_it() -> None:
-    together = Together(3, "to-end")
+    together = TablePool(3, "to-end")
     together.each(str, [1, 2, 3])
     threads = [thread for thread in threading.enumerate() if thread.name.startswith("to-end")]
 

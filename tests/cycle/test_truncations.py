@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.cycle.memory import World, orders, settings, token
+from tests.memory import MemoryLog, MemoryRecord, ingestion
 
 from frazil.cycle import Ingestion
 from frazil.errors import LogTruncated, RecordsReplaced, StageFailed
 from frazil.model import Buffer
-from frazil.tables.tokens import Tokens, mirrored
-from frazil.testing.memory import MemoryLog, MemoryRecord, ingestion
+from frazil.tables.rules.tokens import Tokens, mirrored
 
 SKIP = {"frazil__on__data__loss": "skip"}
 

@@ -10,6 +10,8 @@ import orjson
 import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import World
+from tests.memory import MemoryRecord
+from tests.memory.catalog import MemorySwap
 
 from frazil.cycle import Ingestion
 from frazil.errors import (
@@ -23,10 +25,8 @@ from frazil.errors import (
     Transient,
 )
 from frazil.tables.base import RaceLost
-from frazil.tables.tokens import read
+from frazil.tables.rules.tokens import read
 from frazil.testing.crash import call_at
-from frazil.testing.memory import MemoryRecord
-from frazil.testing.memory.catalog import MemorySwap
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.integration.waiting import caught_up, until_state
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
-from frazil.tables.session import EMBEDDED, iceberg_catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
 from frazil.testing.crash import halt_at
 from frazil.testing.oracle import verify

@@ -17,8 +17,8 @@ from frazil.connector.adopting import Adopter
 from frazil.connector.brokers import Brokers
 from frazil.connector.registry import Registry
 from frazil.connector.resetting import Reset, Resetter, Wanted, Where
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import EMBEDDED, iceberg_catalog
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 
 
 class Desk:

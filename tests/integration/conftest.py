@@ -15,7 +15,7 @@ from tests.jars import fetched
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
-from frazil.tables.session import open_session
+from frazil.tables.jvm.session import open_session
 from frazil.testing import iceberg
 from frazil.testing.oracle import verify
 from frazil.testing.report import OracleReport

@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 
 from frazil.errors import ClockBehind, TokensUncertain
 from frazil.model import Conversion, SourcePartition, TableName
-from frazil.tables.catalog import Catalog
-from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
-from frazil.tables.session import EMBEDDED, iceberg_catalog
-from frazil.tables.table import Table
-from frazil.tables.tokens import Channel, Tokens, read
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.iceberg.table import Table
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
+from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.tokens import Channel, Tokens, read
 
 pytestmark = pytest.mark.slow
 

@@ -18,9 +18,9 @@ from frazil import Commit, Connector
 from frazil.connector import commits
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, FollowerFailed, HistoryExpired, HistoryMoved
-from frazil.tables import session
-from frazil.tables.rows import added_rows
-from frazil.tables.session import EMBEDDED, iceberg_catalog
+from frazil.tables.iceberg.rows import added_rows
+from frazil.tables.jvm import session
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
 

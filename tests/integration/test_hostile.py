@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 from pyspark.sql import SparkSession
-from tests.doors.texts import FRAGMENTS, NAMES
-from tests.doors.wire import produce_raw
+from tests.injection.texts import FRAGMENTS, NAMES
+from tests.injection.wire import produce_raw
 from tests.integration.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker

@@ -17,25 +17,26 @@ from tests.integration.conftest import AddCatalog, aws_bundle
 from tests.integration.outages.watching import Watch, send
 from tests.integration.processes import Running, write_properties
 from tests.integration.waiting import caught_up, until_state
+from tests.proxy import Forward, Proxy, Refuse
 from tests.rest import RestCatalog
 from tests.s3 import BUCKET, Store
 
 import frazil
 from frazil import Connector
-from frazil.cycle.sweeping import sweep
+from frazil.cycle.orphan_cleanup import sweep
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, SchemaRace, StorageUnavailable, TableNotSupported
 from frazil.model import Conversion, TableName
 from frazil.queries.library import _CATALOGS
-from frazil.tables import orphans, rejects
-from frazil.tables import table as tables
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import iceberg_catalog
-from frazil.tables.stages import Stage
+from frazil.tables import reject_lists
+from frazil.tables.iceberg import table as tables
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import iceberg_catalog
+from frazil.tables.rules import orphans
+from frazil.tables.rules.stages import Stage
 from frazil.testing import iceberg
 from frazil.testing.crash import call_at
 from frazil.testing.oracle import verify
-from frazil.testing.proxy import Forward, Proxy, Refuse
 from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
 
@@ -239,7 +240,7 @@ def test_rejects_are_kept_on_s3_and_every_list_leads_to_the_one_before(
     ]
     table = opened(spark, catalog, topic)
     (owned,) = connector._ingestion.tables.values()
-    lists = list(rejects.undelivered(table, owned.tokens.rejects))
+    lists = list(reject_lists.undelivered(table, owned.tokens.rejects))
     assert sorted(values) == [[b"first"], [b"second"]]
     assert [len(each.files) for each in lists] == [1, 1]
     assert rows_of(connector, catalog, topic, gaps={0: [5, 6]}) == 5

@@ -20,9 +20,9 @@ from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, StageTooOld
 from frazil.model import StagedFile
-from frazil.tables.jvm import data_file
-from frazil.tables.stages import Stage, stage_of_data
-from frazil.tables.swap import JvmSwap
+from frazil.tables.iceberg.java import data_file
+from frazil.tables.iceberg.swap import JvmSwap
+from frazil.tables.rules.stages import Stage, stage_of_data
 from frazil.testing import iceberg
 from frazil.testing.crash import call_at, fail_at
 from frazil.testing.produce import record

@@ -10,8 +10,8 @@ from tests.integration.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CycleCancelled, DataLoss, Fenced, TableReplaced, TokensUncertain
-from frazil.tables.swap import JvmSwap
-from frazil.tables.table import Table
+from frazil.tables.iceberg.swap import JvmSwap
+from frazil.tables.iceberg.table import Table
 from frazil.testing.crash import halt_at
 from frazil.testing.produce import record
 from frazil.testing.records import produce

@@ -10,7 +10,7 @@ from tests.integration.changing import COLUMNS, RECALL_EVERY, WHEN, Stream, When
 from tests.integration.commands import Desk
 from tests.integration.waiting import until_state
 
-from frazil.connector.adopting import Source
+from frazil.connector.adopting import AdoptedTable
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableBegunAnew, TableMissing, TableNotSupported, TableReplaced
 
@@ -118,7 +118,7 @@ def test_a_table_replaced_in_place_stops_the_connector_until_its_copied_rows_get
     until_state(stream.connector, "FAILED")
 
     assert isinstance(stream.connector.error, TableBegunAnew)
-    desk.adopter.adopt(stream.name, Source(), None, dry=False, force=False)
+    desk.adopter.adopt(stream.name, AdoptedTable(), None, dry=False, force=False)
     stream.connector.start()
     stream.catch_up()
     stream.require_exactly_once()

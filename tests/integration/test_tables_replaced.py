@@ -11,7 +11,7 @@ from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
 from tests.integration.waiting import caught_up, until_state
 
-from frazil.connector.adopting import Source
+from frazil.connector.adopting import AdoptedTable
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import OwnerRuns, ResetRefused, TableReplaced, TokensMissing
 from frazil.testing.records import produce
@@ -103,12 +103,12 @@ def test_a_copy_takes_over_the_tokens_and_the_connector_goes_on_there(
 
     spark.sql(f"CREATE TABLE {table(copy)} USING iceberg AS SELECT * FROM {table(topic)}")
     with pytest.raises(OwnerRuns):
-        desk.adopter.adopt(copy, Source(topic), None, dry=False, force=False)
+        desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=False, force=False)
     connector.stop()
     with pytest.raises(ResetRefused, match="has no tokens"):
-        desk.adopter.adopt(copy, Source(), None, dry=False, force=False)
-    planned = desk.adopter.adopt(copy, Source(topic), None, dry=True, force=False)
-    adopted = desk.adopter.adopt(copy, Source(topic), None, dry=False, force=False)
+        desk.adopter.adopt(copy, AdoptedTable(), None, dry=False, force=False)
+    planned = desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=True, force=False)
+    adopted = desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=False, force=False)
     assert planned.entries == adopted.entries == f'{topic}:"{copy}"'
 
     send(broker, topic, 2, first=10)
@@ -117,7 +117,7 @@ def test_a_copy_takes_over_the_tokens_and_the_connector_goes_on_there(
     assert (ns(rows(copy)), ns(rows(topic))) == (list(range(12)), list(range(10)))
     again.stop()
     with pytest.raises(ResetRefused, match=rf"{copy} is ahead .*{topic}-0 is at 11"):
-        desk.adopter.adopt(copy, Source(topic), None, dry=False, force=False)
+        desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=False, force=False)
 
 
 def test_adopting_as_a_user_types_it(
@@ -167,8 +167,8 @@ def test_a_copy_of_a_table_that_went_on_takes_the_tokens_of_the_snapshot_that_wa
     connector.stop()
 
     with pytest.raises(ResetRefused, match=r"after .* was made, and are not in it"):
-        desk.adopter.adopt(copy, Source(topic), None, dry=False, force=False)
-    adopted = desk.adopter.adopt(copy, Source(topic, copied[0]), "went-on", dry=False, force=False)
+        desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=False, force=False)
+    adopted = desk.adopter.adopt(copy, AdoptedTable(topic, copied[0]), "went-on", dry=False, force=False)
     caught_up(desk.run(topic, "went-on", **{"snowflake.topic2table.map": adopted.entries}))
 
     assert ns(rows(copy)) == list(range(15))
@@ -184,7 +184,7 @@ def test_a_table_rewritten_in_place_by_its_own_rows_takes_its_tokens_back(
     spark.sql(f"CREATE TABLE {table(topic)}_kept USING iceberg AS SELECT * FROM {table(topic)}")
     spark.sql(f"CREATE OR REPLACE TABLE {table(topic)} USING iceberg AS SELECT * FROM {table(topic)}_kept")
 
-    adopted = desk.adopter.adopt(f"public.{topic.upper()}", Source(), None, dry=False, force=False)
+    adopted = desk.adopter.adopt(f"public.{topic.upper()}", AdoptedTable(), None, dry=False, force=False)
     send(broker, topic, 2, first=10)
     caught_up(desk.run(topic, "rewritten"))
 

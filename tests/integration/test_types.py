@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from tests.integration.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import EMBEDDED, iceberg_catalog
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
 from frazil.testing.records import produce
 

@@ -52,20 +52,20 @@ MUTANTS = (
         "the mirror of the tokens in a table property",
         (
             Edit(
-                "tables/tokens.py",
+                "tables/rules/tokens.py",
                 "    mirror = state.property(key_of(connector))\n    return None if mirror is None else",
                 "    mirror = None\n    return None if mirror is None else",
             ),
         ),
-        pure=("tests/tables/test_tokens.py::test_after_compaction_and_expiry_the_mirror_speaks",),
+        pure=("tests/tables/rules/test_tokens.py::test_after_compaction_and_expiry_the_mirror_speaks",),
         real=("tests/integration/test_owners.py::test_compaction_and_expiry_by_others_leave_the_tokens_in_the_mirror",),
     ),
     Mutant(
         "no-log",
         "the look at the snapshot log before the mirror is believed",
-        (Edit("tables/tokens.py", "if was_set(state, history, expired):", "if False:"),),
+        (Edit("tables/rules/tokens.py", "if was_set(state, history, expired):", "if False:"),),
         pure=(
-            "tests/tables/test_tokens.py::test_main_set_to_a_branch_whose_branch_point_has_expired_is_uncertain_whatever_comes_then",
+            "tests/tables/rules/test_tokens.py::test_main_set_to_a_branch_whose_branch_point_has_expired_is_uncertain_whatever_comes_then",
         ),
         real=(
             "tests/integration/test_branches.py::test_main_set_to_a_branch_whose_branch_point_somebody_expired_is_uncertain",
@@ -76,13 +76,13 @@ MUTANTS = (
         "the owner epoch: neither the check nor a recall compares it",
         (
             Edit(
-                "tables/checks.py",
+                "tables/rules/checks.py",
                 "        found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)\n",
                 "        False\n",
             ),
             Edit("cycle/opening.py", "if tokens.epoch > opened.epoch:", "if False:"),
         ),
-        pure=("tests/tables/test_checks.py::test_a_newer_opener_fences_and_is_named",),
+        pure=("tests/tables/rules/test_checks.py::test_a_newer_opener_fences_and_is_named",),
         real=("tests/integration/test_owners.py::test_the_newest_opener_of_a_name_wins_and_the_other_stops_for_good",),
     ),
     Mutant(

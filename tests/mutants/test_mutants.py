@@ -47,13 +47,13 @@ def test_a_passage_that_is_not_there_exactly_once_is_out_of_date(old: str, tmp_p
 
 
 def test_a_test_that_a_mutant_does_not_touch_stays_green(tmp_path: Path) -> None:
-    test = "tests/tables/test_tokens.py::test_a_table_never_opened_has_no_tokens"
+    test = "tests/tables/rules/test_tokens.py::test_a_table_never_opened_has_no_tokens"
 
     assert run(breed(MUTANTS[0], tmp_path), [test]) == [Outcome(test, True)]
 
 
 def test_a_mutant_that_cannot_be_imported_teaches_nothing(tmp_path: Path) -> None:
-    broken = Mutant("m", "", (Edit("tables/tokens.py", "def encode(", "def encode((("),), (), ())
+    broken = Mutant("m", "", (Edit("tables/rules/tokens.py", "def encode(", "def encode((("),), (), ())
 
     with pytest.raises(NothingLearned):
-        run(breed(broken, tmp_path), ["tests/tables/test_tokens.py::test_a_table_never_opened_has_no_tokens"])
+        run(breed(broken, tmp_path), ["tests/tables/rules/test_tokens.py::test_a_table_never_opened_has_no_tokens"])

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from frazil.model import Column, IcebergType, Primitive
-from frazil.pipes.default import TIME_FORM, DefaultPipe, Reading, is_checked, is_metadata_name
+from frazil.pipes.default.pipe import TIME_FORM, DefaultPipe, Reading, is_checked, is_metadata_name
 from frazil.pipes.naming import default_pipe
 
 LONG = Primitive("long")

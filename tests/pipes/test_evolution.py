@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
+from frazil.model import Column, Drift, IcebergType, ListType, ObservedType, Primitive, StructType
 from frazil.pipes.evolution import NestedType, column_type, columns_for, merged
 from frazil.pipes.naming import normalized
 
@@ -20,20 +20,20 @@ names = st.sampled_from(["a", "A", "b", "é", "É", "x.y", "", "n\n"])
 scalars = st.sets(st.sampled_from(SCALARS)).map(frozenset)
 
 
-def fields(values: st.SearchStrategy[Seen]) -> st.SearchStrategy[tuple[tuple[str, Seen], ...]]:
+def fields(values: st.SearchStrategy[ObservedType]) -> st.SearchStrategy[tuple[tuple[str, ObservedType], ...]]:
     return st.dictionaries(names, values, max_size=3).map(lambda found: tuple(sorted(found.items())))
 
 
-seens: st.SearchStrategy[Seen] = st.recursive(
-    st.builds(Seen, scalars),
-    lambda inner: st.builds(Seen, scalars, st.none() | fields(inner), st.none() | inner),
+seens: st.SearchStrategy[ObservedType] = st.recursive(
+    st.builds(ObservedType, scalars),
+    lambda inner: st.builds(ObservedType, scalars, st.none() | fields(inner), st.none() | inner),
     max_leaves=4,
 )
 drifts: st.SearchStrategy[Drift] = st.dictionaries(names, seens, max_size=4)
 
 
-def seen(*scalars: str, **others: Any) -> Seen:
-    return Seen(frozenset(scalars), **others)
+def seen(*scalars: str, **others: Any) -> ObservedType:
+    return ObservedType(frozenset(scalars), **others)
 
 
 def listed(element: IcebergType) -> ListType:
@@ -65,24 +65,24 @@ def test_merging_is_associative_and_repeating_changes_nothing(one: Drift, two: D
 
 
 @given(seens, seens, seens)
-def test_so_it_is_for_one_key(one: Seen, two: Seen, three: Seen) -> None:
+def test_so_it_is_for_one_key(one: ObservedType, two: ObservedType, three: ObservedType) -> None:
     assert one.merged_with(two) == two.merged_with(one)
     assert one.merged_with(two).merged_with(three) == one.merged_with(two.merged_with(three))
-    assert one.merged_with(one) == one.merged_with(Seen()) == one
+    assert one.merged_with(one) == one.merged_with(ObservedType()) == one
 
 
 @given(seens, seens, st.sampled_from(NESTED))
-def test_more_values_never_narrow_the_type(one: Seen, two: Seen, nested: NestedType) -> None:
+def test_more_values_never_narrow_the_type(one: ObservedType, two: ObservedType, nested: NestedType) -> None:
     assert holds(column_type(one.merged_with(two), nested), column_type(one, nested), one)
 
 
-def holds(wider: IcebergType, narrower: IcebergType, values: Seen) -> bool:
+def holds(wider: IcebergType, narrower: IcebergType, values: ObservedType) -> bool:
     """Whether a column of the one type takes what was seen for the other."""
-    if values == Seen(values.scalars & {"null"}) or wider in (STRING, VARIANT) or wider == narrower:
+    if values == ObservedType(values.scalars & {"null"}) or wider in (STRING, VARIANT) or wider == narrower:
         return True
     match wider, narrower:
         case ListType(element=one), ListType(element=other):
-            return holds(one, other, values.element or Seen())
+            return holds(one, other, values.element or ObservedType())
         case StructType(fields=many), StructType(fields=few):
             taking = {field.name.casefold(): field.type for field in many}
             held = dict(values.fields or ())
@@ -120,21 +120,23 @@ def test_a_column_holds_all_the_scalars_its_key_had(found: list[str], expected: 
     assert column_type(seen(*found, "null"), nested) == expected
 
 
-OBJECT = Seen(fields=(("a", seen("long")),))
-ARRAY = Seen(element=seen("long"))
+OBJECT = ObservedType(fields=(("a", seen("long")),))
+ARRAY = ObservedType(element=seen("long"))
 MIXES = [
     OBJECT,
     ARRAY,
     OBJECT.merged_with(ARRAY),
     OBJECT.merged_with(seen("long")),
     ARRAY.merged_with(seen("string", "null")),
-    Seen(fields=()),
-    Seen(element=Seen()),
+    ObservedType(fields=()),
+    ObservedType(element=ObservedType()),
 ]
 
 
 @pytest.mark.parametrize("found", MIXES)
-def test_objects_and_arrays_and_mixes_with_them_are_one_type_where_they_are_not_looked_into(found: Seen) -> None:
+def test_objects_and_arrays_and_mixes_with_them_are_one_type_where_they_are_not_looked_into(
+    found: ObservedType,
+) -> None:
     assert column_type(found, "variant") == VARIANT
     assert column_type(found, "json") == STRING
 
@@ -144,34 +146,37 @@ def test_objects_and_arrays_and_mixes_with_them_are_one_type_where_they_are_not_
     [
         (OBJECT, struct(a=LONG)),
         (OBJECT.merged_with(seen("null")), struct(a=LONG)),
-        (OBJECT.merged_with(Seen(fields=(("a", seen("double")), ("b", ARRAY)))), struct(a=DOUBLE, b=listed(LONG))),
-        (Seen(fields=(("o", OBJECT), ("n", seen("null")))), struct(n=STRING, o=struct(a=LONG))),
+        (
+            OBJECT.merged_with(ObservedType(fields=(("a", seen("double")), ("b", ARRAY)))),
+            struct(a=DOUBLE, b=listed(LONG)),
+        ),
+        (ObservedType(fields=(("o", OBJECT), ("n", seen("null")))), struct(n=STRING, o=struct(a=LONG))),
         (ARRAY, listed(LONG)),
-        (Seen(element=seen("long", "null")), listed(LONG)),
-        (Seen(element=OBJECT.merged_with(seen("null"))), listed(struct(a=LONG))),
-        (Seen(element=ARRAY), listed(listed(LONG))),
+        (ObservedType(element=seen("long", "null")), listed(LONG)),
+        (ObservedType(element=OBJECT.merged_with(seen("null"))), listed(struct(a=LONG))),
+        (ObservedType(element=ARRAY), listed(listed(LONG))),
         # Nothing was ever in it: texts, which take whatever comes.
-        (Seen(element=Seen()), listed(STRING)),
-        (Seen(fields=()), STRING),
-        (Seen(fields=(("e", Seen(fields=())),)), struct(e=STRING)),
+        (ObservedType(element=ObservedType()), listed(STRING)),
+        (ObservedType(fields=()), STRING),
+        (ObservedType(fields=(("e", ObservedType(fields=())),)), struct(e=STRING)),
         # A mix is JSON text, as deep as it is.
         (OBJECT.merged_with(ARRAY), STRING),
         (OBJECT.merged_with(seen("long")), STRING),
         (ARRAY.merged_with(seen("boolean")), STRING),
-        (Seen(element=OBJECT.merged_with(seen("long"))), listed(STRING)),
-        (Seen(fields=(("m", OBJECT.merged_with(ARRAY)), ("a", seen("long")))), struct(a=LONG, m=STRING)),
+        (ObservedType(element=OBJECT.merged_with(seen("long"))), listed(STRING)),
+        (ObservedType(fields=(("m", OBJECT.merged_with(ARRAY)), ("a", seen("long")))), struct(a=LONG, m=STRING)),
         # Fields that differ only by case are one, and all that was seen of them is its.
-        (Seen(fields=(("Total", seen("long")), ("total", seen("double")))), struct(Total=DOUBLE)),
-        (Seen(fields=(("a", OBJECT), ("A", seen("string")))), struct(A=STRING)),
+        (ObservedType(fields=(("Total", seen("long")), ("total", seen("double")))), struct(Total=DOUBLE)),
+        (ObservedType(fields=(("a", OBJECT), ("A", seen("string")))), struct(A=STRING)),
         # Keys that can name no field.
-        (Seen(fields=(("", seen("long")),)), STRING),
-        (Seen(fields=(("a", seen("long")), ("x" * 256, seen("long")))), STRING),
-        (Seen(fields=(("a\nb", seen("long")),)), STRING),
-        (Seen(fields=(("\ud800", seen("long")),)), STRING),
-        (Seen(fields=(("x.y", seen("long")), ("*", seen("long")))), struct(**{"*": LONG, "x.y": LONG})),
+        (ObservedType(fields=(("", seen("long")),)), STRING),
+        (ObservedType(fields=(("a", seen("long")), ("x" * 256, seen("long")))), STRING),
+        (ObservedType(fields=(("a\nb", seen("long")),)), STRING),
+        (ObservedType(fields=(("\ud800", seen("long")),)), STRING),
+        (ObservedType(fields=(("x.y", seen("long")), ("*", seen("long")))), struct(**{"*": LONG, "x.y": LONG})),
     ],
 )
-def test_structs_are_the_union_of_their_fields(found: Seen, expected: IcebergType) -> None:
+def test_structs_are_the_union_of_their_fields(found: ObservedType, expected: IcebergType) -> None:
     assert column_type(found, "struct") == expected
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.model import Column, Primitive
-from frazil.pipes.default import DefaultPipe
+from frazil.pipes.default.pipe import DefaultPipe
 from frazil.pipes.naming import default_pipe, normalized
 
 

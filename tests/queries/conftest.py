@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.queries.tables import Tables
 
 from frazil.queries.engine import Engine
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import iceberg_catalog, open_session
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import iceberg_catalog, open_session
 
 _numbers = itertools.count(1)
 

@@ -15,7 +15,7 @@ from frazil.model import TableName
 from frazil.queries.engine import Engine
 from frazil.snowflake.compiled import Compiled, Filter, ResultColumn, Scan
 from frazil.snowflake.lake import NOW, Moment
-from frazil.tables.catalog import Catalog
+from frazil.tables.iceberg.catalog import Catalog
 
 _numbers = itertools.count(1)
 

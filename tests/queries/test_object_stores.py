@@ -20,7 +20,7 @@ from frazil.queries.footers import Footers
 from frazil.queries.planning import DataFile, Plan
 from frazil.queries.stores import PlannedFiles
 from frazil.snowflake.compiled import Scan
-from frazil.staging.filesystems import place
+from frazil.storage.file_systems import place
 
 FIELDS = [
     {"id": 1, "name": "ID", "type": "long", "required": False},

@@ -9,15 +9,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import ListType, Primitive, Seen, SourcePartition, StructType
+from frazil.model import ListType, ObservedType, Primitive, SourcePartition, StructType
 from frazil.pipes.evolution import columns_for
 from frazil.records.new_keys import MIXED, NewKeys, width_of
 
-LONG, TEXT = Seen(frozenset({"long"})), Seen(frozenset({"string"}))
+LONG, TEXT = ObservedType(frozenset({"long"})), ObservedType(frozenset({"string"}))
 
 
-def fields(*names: str) -> Seen:
-    return Seen(fields=tuple((name, LONG) for name in names))
+def fields(*names: str) -> ObservedType:
+    return ObservedType(fields=tuple((name, LONG) for name in names))
 
 
 def test_the_keys_that_came_first_are_kept() -> None:
@@ -30,7 +30,7 @@ def test_the_keys_that_came_first_are_kept() -> None:
     assert dict(found) == {"z": LONG, "y": LONG.merged_with(TEXT)}
 
 
-def at(partition: int, offset: int, **parts: Any) -> Seen:
+def at(partition: int, offset: int, **parts: Any) -> ObservedType:
     return replace(LONG, first=(SourcePartition("orders", partition), offset), **parts)
 
 
@@ -86,16 +86,16 @@ seen = st.recursive(
     st.just(LONG),
     lambda inner: (
         st.dictionaries(st.text("abcdef", min_size=1, max_size=3), inner, max_size=5).map(
-            lambda found: Seen(fields=tuple(found.items()))
+            lambda found: ObservedType(fields=tuple(found.items()))
         )
-        | st.builds(lambda element: Seen(element=element), inner)
+        | st.builds(lambda element: ObservedType(element=element), inner)
     ),
     max_leaves=20,
 )
 
 
 @given(st.integers(0, 12), st.lists(st.tuples(st.text("abc", min_size=1, max_size=2), seen), max_size=30))
-def test_there_are_never_more_columns_than_room(room: int, noted: list[tuple[str, Seen]]) -> None:
+def test_there_are_never_more_columns_than_room(room: int, noted: list[tuple[str, ObservedType]]) -> None:
     found = NewKeys(room)
     for key, each in noted:
         found.note(key, each)

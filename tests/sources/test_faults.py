@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from frazil.errors import BrokerRefused, BrokerUnavailable
 from frazil.sources.kafka.faults import Refusals, translate
-from frazil.sources.kafka.patience import for_a_record, for_an_answer
+from frazil.sources.kafka.timeouts import for_a_record, for_an_answer
 
 TIMED_OUT = KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out"))
 LOGIN = "SASL authentication error: Authentication failed: Invalid username or password"

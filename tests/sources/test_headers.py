@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.doors.wire import Header, produce_raw
+from tests.injection.wire import Header, produce_raw
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.sources.kafka.headers import UNREADABLE, headers_of

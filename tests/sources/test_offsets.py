@@ -11,7 +11,7 @@ from frazil.dev.kafka import KafkaBroker
 from frazil.errors import NoStartingOffset
 from frazil.model import SourcePartition
 from frazil.sources.base import GroupOffset
-from frazil.sources.kafka.admin import KafkaSource
+from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce
 from frazil.testing.topics import set_group_offsets
 

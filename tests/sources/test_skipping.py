@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Producer
+from tests.proxy import Delay, Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port
@@ -18,7 +19,6 @@ from frazil.model import Range, SourcePartition
 from frazil.sources.kafka.reader import RangeReader
 from frazil.sources.kafka.skipping import Skipping
 from frazil.staging import worker
-from frazil.testing.proxy import Delay, Forward, Proxy
 from frazil.testing.records import produce_transaction
 from frazil.testing.topics import create_topic
 

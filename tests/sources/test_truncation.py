@@ -12,8 +12,8 @@ from frazil.dev.kafka import KafkaBroker
 from frazil.errors import BrokerUnavailable
 from frazil.model import Range, SourcePartition, StagedRange
 from frazil.sources.base import Position
-from frazil.sources.kafka.admin import KafkaSource
 from frazil.sources.kafka.reader import RangeReader, ReadFailed, consumer_config
+from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.topics import create_topic, wait_until
 from frazil.testing.truncation import truncate_log

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from frazil.model import Column, Conversion, Drift, IcebergType, ListType, MapType, Primitive, Reject, StructType
-from frazil.pipes.default import DefaultPipe
+from frazil.pipes.default.pipe import DefaultPipe
 from frazil.records.convert import convert
 from frazil.sources.kafka.reader import SCHEMA
 from frazil.sql import ident

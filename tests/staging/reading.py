@@ -23,7 +23,7 @@ REJECT = object()
 """What the reading says of a record that must not land."""
 
 
-class Misfit(Exception):
+class CoercionError(Exception):
     """A value does not fit."""
 
 
@@ -42,23 +42,23 @@ def expected(shape: Sequence[Column], text: str | None, conversion: Conversion) 
     try:
         members = _parsed(text) if text else Pairs()
         return tuple(Reading(conversion).members(shape, _of(members, Pairs)).values())
-    except Misfit:
+    except CoercionError:
         return REJECT
 
 
 def _parsed(text: str) -> Any:
     def refuse(literal: str) -> Any:
-        raise Misfit(literal)
+        raise CoercionError(literal)
 
     try:
         return json.loads(text, object_pairs_hook=Pairs, parse_int=Number, parse_float=Number, parse_constant=refuse)
     except ValueError as error:
-        raise Misfit from error
+        raise CoercionError from error
 
 
 def _of(value: Any, kind: type) -> Any:
     if not isinstance(value, kind) or (kind is str and isinstance(value, Number)):
-        raise Misfit
+        raise CoercionError
     return value
 
 
@@ -76,12 +76,12 @@ class Reading:
             given = [value for key, value in members if key.casefold() == field.name.casefold()]
             values = [value for value in given if value is not None]
             if len(values) > 1:
-                raise Misfit
+                raise CoercionError
             if not given and field.default is not None:
                 values = [_parsed(field.default)]
             found[field.name] = self.value(field.type, values[0]) if values else None
             if field.required and found[field.name] is None:
-                raise Misfit
+                raise CoercionError
         return found
 
     def value(self, kind: IcebergType, value: Any) -> Any:
@@ -92,7 +92,7 @@ class Reading:
                 return self.members(kind.fields, _of(value, Pairs))
             case ListType():
                 if isinstance(value, Pairs) or (kind.element_required and None in _of(value, list)):
-                    raise Misfit
+                    raise CoercionError
                 return [self.value(kind.element, item) for item in _of(value, list)]
             case MapType():
                 return self._map(kind, value)
@@ -103,13 +103,13 @@ class Reading:
         entries = []
         for pair in _of(value, list):
             if not isinstance(value, Pairs) and (type(pair) is not list or len(pair) != 2):
-                raise Misfit
+                raise CoercionError
             key, member = self.value(kind.key, pair[0]), self.value(kind.value, pair[1])
             if key is None or (member is None and kind.value_required):
-                raise Misfit
+                raise CoercionError
             entries.append((key, member))
         if len({"nan" if key != key else key for key, _ in entries}) < len(entries):
-            raise Misfit
+            raise CoercionError
         return entries
 
     def _scalar(self, kind: Primitive, value: Any) -> Any:
@@ -129,11 +129,11 @@ class Reading:
                 return _text(value)
             case "uuid":
                 if not re.fullmatch("[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}", _of(value, str)):
-                    raise Misfit
+                    raise CoercionError
                 return str(uuid.UUID(value))
             case "binary":
                 if not re.fullmatch("([0-9a-fA-F]{2})*", _trimmed(value)):
-                    raise Misfit
+                    raise CoercionError
                 return bytes.fromhex(_trimmed(value))
             case "variant":
                 return _variant(value)
@@ -143,19 +143,19 @@ class Reading:
     def _whole(self, number: Fraction, least: int, most: int) -> int:
         nearest = math.floor(abs(number) + Fraction(1, 2)) * (1 if number > 0 else -1)
         if (nearest != number and not self.rounds) or not least <= nearest <= most:
-            raise Misfit
+            raise CoercionError
         return nearest
 
     def _micros(self, nanos: int) -> int:
         if nanos % 1000 and not self.rounds:
-            raise Misfit
+            raise CoercionError
         return (nanos + 500) // 1000
 
     def _time(self, kind: str, value: Any) -> Any:
         try:
             if isinstance(value, Number):
                 if not kind.startswith("timestamp") or not re.fullmatch("-?[0-9]+", value):
-                    raise Misfit
+                    raise CoercionError
                 local, offset = self._since_epoch(value), dt.UTC
             elif re.fullmatch("[-+]?[0-9]{1,19}", _trimmed(value)):
                 local, offset = self._since_epoch(_trimmed(value)), dt.UTC
@@ -171,11 +171,11 @@ class Reading:
                 case _:
                     return local.replace(tzinfo=offset or self.zone).astimezone(dt.UTC)
         except (ValueError, OverflowError, KeyError) as error:
-            raise Misfit from error
+            raise CoercionError from error
 
     def _since_epoch(self, text: str) -> dt.datetime:
         if len(text) > 30:
-            raise Misfit
+            raise CoercionError
         number = int(text)
         powers = [power for power in (9, 6, 3) if abs(number) < 31_536_000_000 * 1000 ** (3 - power // 3)]
         micros = self._micros(number * 10 ** (powers[0] if powers else 0))
@@ -189,18 +189,18 @@ class Reading:
         day = None if kind == "time" else re.match(r"(\d{4})-(\d\d)-(\d\d)", text, re.ASCII)
         rest = re.fullmatch(form, text[10:] if day else text, re.ASCII)
         if rest is None or (day is None and kind != "time"):
-            raise Misfit
+            raise CoercionError
         hour, minute, second, fraction, zulu, sign, *shift = rest.groups()
         date = dt.date(*map(int, day.groups())) if day else dt.date(1970, 1, 1)
         local = dt.datetime.combine(date, dt.time(*(int(each or 0) for each in (hour, minute, second))))
         if len(shift) > 3 and shift.pop():
             ZoneInfo(rest.group(10))
         if sign and (int(shift[0]) > 23 or int(shift[1]) > 59 or int(shift[2] or 0) > 59):
-            raise Misfit
+            raise CoercionError
         if kind != "date":
             local += dt.timedelta(microseconds=self._micros(int((fraction or "").ljust(9, "0"))))
         if kind == "time" and local.date() != date:
-            raise Misfit
+            raise CoercionError
         if not sign:
             return local, dt.UTC if zulu else None
         hours, minutes, seconds = (int(each or 0) * (1 if sign == "+" else -1) for each in shift)
@@ -217,11 +217,11 @@ def _boolean(value: Any) -> bool:
     if isinstance(value, Number):
         found = _fraction(value)
         if found not in (0, 1):
-            raise Misfit
+            raise CoercionError
         return found == 1
     word = _trimmed(value).lower()
     if word not in ("true", "t", "yes", "y", "on", "1", "false", "f", "no", "n", "off", "0"):
-        raise Misfit
+        raise CoercionError
     return word in ("true", "t", "yes", "y", "on", "1")
 
 
@@ -229,7 +229,7 @@ def _fraction(value: Any) -> Fraction:
     text = value if isinstance(value, Number) else _trimmed(value)
     found = re.fullmatch(r"([-+]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([-+]?[0-9]{1,9}))?", text)
     if not found:
-        raise Misfit
+        raise CoercionError
     digits = Fraction(Decimal(found[1] + found[2]))
     # Larger exponents say the same as these: out of every range, or nothing but a fraction.
     return digits * Fraction(10) ** max(-1000, min(1000, int(found[3] or 0)))
@@ -241,18 +241,18 @@ def _float(kind: str, value: Any) -> float:
         if re.fullmatch("nan|-?inf|[-+]?infinity", text, re.IGNORECASE):
             return float(text)
         if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
-            raise Misfit
+            raise CoercionError
         number = float(text)
     else:
         number = float(value)
     if math.isinf(number):
-        raise Misfit
+        raise CoercionError
     if kind == "double":
         return number
     try:
         (single,) = bits.unpack("<f", bits.pack("<f", number))
     except OverflowError as error:
-        raise Misfit from error
+        raise CoercionError from error
     return float(single)
 
 
@@ -269,7 +269,7 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     text = value if isinstance(value, str) else _compact(value)
     if any(0xD800 <= ord(each) <= 0xDFFF for each in text):
-        raise Misfit
+        raise CoercionError
     return text
 
 
@@ -288,7 +288,7 @@ def _variant_number(text: str) -> int | float | Decimal:
     if re.fullmatch("-?[0-9]+", text) and -(2**63) <= int(text) < 2**63:
         return int(text)
     if not re.fullmatch(r".*?([eE][-+]?[0-9]{1,9})?", text):
-        raise Misfit
+        raise CoercionError
     exact = Decimal(text)
     is_whole = re.fullmatch("-?[0-9]+", text)
     shortest, all_digits = Decimal(repr(float(text))), Decimal("%.17g" % float(text))  # noqa: UP031
@@ -299,7 +299,7 @@ def _variant_number(text: str) -> int | float | Decimal:
         return exact
     if exact in (shortest, all_digits):
         return float(text)
-    raise Misfit
+    raise CoercionError
 
 
 def _last_place(number: Decimal) -> int:
@@ -313,7 +313,7 @@ def _variant(value: Any) -> Any:
         return _variant_number(value)
     if isinstance(value, Pairs):
         if len({key for key, _ in value}) < len(value):
-            raise Misfit
+            raise CoercionError
         return {_text(key): _variant(each) for key, each in value}
     if isinstance(value, list):
         return [_variant(item) for item in value]

@@ -11,7 +11,7 @@ import pytest
 from tests.disks import SmallDisk
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import Range, Shape, SourcePartition, Staged, TableName, Task
+from frazil.model import Range, SourcePartition, Staged, TableName, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 from frazil.testing.records import produce
@@ -27,7 +27,7 @@ def task(broker: KafkaBroker, topic: str, tmp_path: Path) -> Task:
     return Task(
         connector="SHOP",
         ranges=(Range(SourcePartition(topic, 0), 0, 11),),
-        shape=Shape(
+        shape=WriteShape(
             TableName(("public",), "ORDERS"), "u", 0, 0, 0, columns(number="long"), has_rows=True, evolves=False
         ),
         data_path=f"file:{tmp_path}/data/frazil-7-{{}}.parquet",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frazil.staging.exact_json import DEEPEST
-from frazil.staging.screen import _is_too_deep
+from frazil.pipes.default.exact_json import DEEPEST
+from frazil.pipes.default.fast_validation import _is_too_deep
 
 TEXTS = st.text('[]{}",:\\ aø', max_size=8)
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from frazil.model import Column, Conversion, Seen
+from frazil.model import Column, Conversion, ObservedType
+from frazil.pipes.default.drift import seen_in
 from frazil.pipes.evolution import NestedType, columns_for, merged
 from frazil.records.new_keys import NewKeys
-from frazil.staging.drift import seen_in
-from frazil.tables.schema import columns_from_json, schema_to_json
+from frazil.tables.rules.schema import columns_from_json, schema_to_json
 
 from .chunks import Table, Worker, columns
 from .conftest import MakeTable
@@ -26,8 +26,8 @@ from .test_law import LAW, TIMES, comparable
 NESTED: tuple[NestedType, ...] = ("variant", "json", "struct")
 
 
-def seen(*scalars: str, **others: Any) -> Seen:
-    return Seen(frozenset(scalars), **others)
+def seen(*scalars: str, **others: Any) -> ObservedType:
+    return ObservedType(frozenset(scalars), **others)
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,18 @@ def seen(*scalars: str, **others: Any) -> Seen:
         (['"1"', '""', '"\\ud83d\\ude00"'], seen("string")),
         (["1", "null", '"x"'], seen("long", "null", "string")),
         (["{}"], seen(fields=())),
-        (["[]"], seen(element=Seen())),
+        (["[]"], seen(element=ObservedType())),
         (['{"b": 1, "a": null}'], seen(fields=(("b", seen("long")), ("a", seen("null"))))),
         (['{"b": 1}', '{"a": 2, "b": 0.5}'], seen(fields=(("a", seen("long")), ("b", seen("double", "long"))))),
         (["[1, null, [true]]"], seen(element=seen("long", "null", element=seen("boolean")))),
-        (["[]", "{}", "1"], seen("long", fields=(), element=Seen())),
-        (['[{"a": 1}, {"b": []}]'], seen(element=seen(fields=(("a", seen("long")), ("b", seen(element=Seen())))))),
+        (["[]", "{}", "1"], seen("long", fields=(), element=ObservedType())),
+        (
+            ['[{"a": 1}, {"b": []}]'],
+            seen(element=seen(fields=(("a", seen("long")), ("b", seen(element=ObservedType()))))),
+        ),
     ],
 )
-def test_what_values_look_like(make_table: MakeTable, values: list[str], found: Seen) -> None:
+def test_what_values_look_like(make_table: MakeTable, values: list[str], found: ObservedType) -> None:
     landed = make_table(evolves=True, nested_type="struct").land(*(f'{{"k": {value}}}' for value in values))
 
     assert merged([landed.drift]) == merged([{"k": found}])
@@ -70,7 +73,7 @@ def test_what_only_the_exact_tier_reads_is_seen_alike() -> None:
 def test_nobody_looks_into_objects_and_arrays_that_become_one_column(make_table: MakeTable, nested: str) -> None:
     landed = make_table(evolves=True, nested_type=nested).land('{"k": {"a": 1}}', '{"k": [1]}', '{"k": "x"}')
 
-    assert landed.drift == {"k": seen("string", fields=(), element=Seen())}
+    assert landed.drift == {"k": seen("string", fields=(), element=ObservedType())}
 
 
 REJECTED = [

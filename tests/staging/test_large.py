@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Producer
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import Column, Range, Shape, SourcePartition, TableName, Task
+from frazil.model import Column, Range, SourcePartition, TableName, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 
@@ -37,7 +37,7 @@ def make_task(broker: KafkaBroker, make_topic: Callable[..., str], tmp_path: Pat
         return Task(
             connector="SHOP",
             ranges=(Range(SourcePartition(topic, 0), 0, len(values)),),
-            shape=Shape(TableName(("public",), "T"), "u", 0, 0, 0, shape, has_rows=not evolves, evolves=evolves),
+            shape=WriteShape(TableName(("public",), "T"), "u", 0, 0, 0, shape, has_rows=not evolves, evolves=evolves),
             data_path=f"file:{tmp_path}/data/{{}}.parquet",
             rejects_path=f"file:{tmp_path}/rejects/{{}}.parquet",
             reader={"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"},

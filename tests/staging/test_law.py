@@ -19,10 +19,10 @@ from unittest import mock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from frazil.pipes.default import DefaultPipe
-from frazil.records.convert import Unfit
-from frazil.staging.judge import Judge
-from frazil.staging.screen import Screen
+from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.default.fast_validation import FastValidation
+from frazil.pipes.default.pipe import DefaultPipe
+from frazil.records.convert import RejectReason
 
 from .chunks import Landing, Table, Worker
 from .generated import Chunk, chunks
@@ -60,10 +60,10 @@ def test_a_record_lands_with_exactly_its_values_or_is_rejected(worker: Worker, c
     assert rows_of(landed, chunk) == comparable([row for row in should if row is not REJECT])
 
 
-_refused = Screen.refused
+_refused = FastValidation.refused
 
 
-def every_row(screen: Screen, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
+def every_row(screen: FastValidation, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
     """Have the screen learn what it does, and the exact tier look at all rows."""
     texts = list(values)
     _refused(screen, texts, unknown)
@@ -73,20 +73,22 @@ def every_row(screen: Screen, values: Iterable[bytes | str | None], unknown: Cou
 @given(chunks)
 @settings(LAW, max_examples=120 * TIMES)
 def test_the_fast_tier_accepts_only_what_the_exact_tier_accepts_with_the_same_row(worker: Worker, chunk: Chunk) -> None:
-    screen = Screen(DefaultPipe(chunk.shape), chunk.conversion)
+    screen = FastValidation(DefaultPipe(chunk.shape), chunk.conversion)
     refused = set(screen.refused(chunk.texts, Counter()))
-    judge = Judge(DefaultPipe(chunk.shape), chunk.conversion, screen.reading.spellings)
+    judge = ExactValidation(DefaultPipe(chunk.shape), chunk.conversion, screen.reading.spellings)
     accepted = [text for number, text in enumerate(chunk.texts) if number not in refused]
     verdicts = [judge.judge(text) for text in accepted]
 
     fast = Table(worker, chunk.shape, chunk.conversion).land(*accepted)
-    with mock.patch.object(Screen, "refused", every_row):
+    with mock.patch.object(FastValidation, "refused", every_row):
         exact = Table(worker, chunk.shape, chunk.conversion).land(
-            *(text for text, verdict in zip(accepted, verdicts, strict=True) if not isinstance(verdict, Unfit))
+            *(text for text, verdict in zip(accepted, verdicts, strict=True) if not isinstance(verdict, RejectReason))
         )
 
     # What the decoder cannot see, keys that come twice, is found before the file is written.
-    assert sorted(fast.rejects) == [number for number, verdict in enumerate(verdicts) if isinstance(verdict, Unfit)]
+    assert sorted(fast.rejects) == [
+        number for number, verdict in enumerate(verdicts) if isinstance(verdict, RejectReason)
+    ]
     assert comparable(fast.rows) == comparable(exact.rows)
     assert exact.rejects == {}
 

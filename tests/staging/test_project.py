@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.model import Column, Primitive, Seen
+from frazil.model import Column, ObservedType, Primitive
 from frazil.records import metadata
-from frazil.tables.schema import columns_from_json, schema_to_json
+from frazil.tables.rules.schema import columns_from_json, schema_to_json
 
 from .chunks import NOW, TOPIC, column, columns, listed, mapped, struct
 from .conftest import MakeTable
@@ -208,8 +208,8 @@ def test_a_table_that_evolves_writes_nothing_before_its_columns_are_known(make_t
     )
 
     assert landed.drift == {
-        "a": Seen(frozenset({"long", "double"})),
-        "b": Seen(frozenset({"null"}), fields=()),
+        "a": ObservedType(frozenset({"long", "double"})),
+        "b": ObservedType(frozenset({"null"}), fields=()),
     }
     assert landed.written is None
 

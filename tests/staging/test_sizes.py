@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from frazil.staging.exact_json import DEEPEST
+from frazil.pipes.default.exact_json import DEEPEST
 
 from .chunks import column, columns, listed, mapped, struct
 from .conftest import MakeTable

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from frazil.pipes.default.exact_json import DEEPEST
 from frazil.records.variant_numbers import kept
-from frazil.staging.exact_json import DEEPEST
 
 from .chunks import Table, Worker, column, columns, exactly
 from .conftest import MakeTable

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.memory import MemoryCatalog
+from tests.memory.catalog import MemorySwap, MemoryTarget
 
 from frazil.errors import CatalogUnavailable, CommitUnknown, Fenced, SchemaRace
-from frazil.model import Column, Conversion, Primitive, Shape, SourcePartition, StagedFile, TableName
+from frazil.model import Column, Conversion, Primitive, SourcePartition, StagedFile, TableName, WriteShape
 from frazil.tables.base import OutcomeUnknown, RaceLost
-from frazil.tables.checks import Expectation
 from frazil.tables.commit import Committed, commit
-from frazil.tables.tokens import Channel, Tokens, read
-from frazil.testing.memory import MemoryCatalog
-from frazil.testing.memory.catalog import MemorySwap, MemoryTarget
+from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.tokens import Channel, Tokens, read
 
 NAME = TableName(("public",), "ORDERS")
 
@@ -35,7 +35,7 @@ def append(
     *,
     owner: str = "me",
     epoch: int = 1,
-    shapes: tuple[Shape, ...] = (),
+    shapes: tuple[WriteShape, ...] = (),
 ) -> Committed:
     """Commit one file, as the owner of the table."""
     tokens = Tokens("shop", commit_id, owner, epoch, opener="here").with_channel(

@@ -8,12 +8,11 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-
-from frazil.testing.soak import census
-from frazil.testing.soak.census import KINDS, Census
-from frazil.testing.soak.lives import AT_ONCE, EARLY, ENDS, FAULTS, KILLS, LASTING, TROUBLES, Life, lives
-from frazil.testing.soak.showing import document, shown
-from frazil.testing.soak.tally import Judgement, Tally, figures, verdict
+from tests.soak import census
+from tests.soak.census import KINDS, Census
+from tests.soak.lives import AT_ONCE, EARLY, ENDS, FAULTS, KILLS, LASTING, TROUBLES, Life, lives
+from tests.soak.showing import document, shown
+from tests.soak.tally import Judgement, Tally, figures, verdict
 
 RIGHT = Judgement(records=100, rows=100, lost=0, twice=0, harmed=(), unfit=7, rejects=7, tombstones=3, gaps=5)
 

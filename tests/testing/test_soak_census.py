@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.soak import census
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.produce import record
 from frazil.testing.records import produce, produce_transaction
-from frazil.testing.soak import census
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from rich.console import Console
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
 from frazil.cli.visible import cell, visible_json
-from frazil.connector.adopting import Adopter, Adoption, Source
+from frazil.connector.adopting import AdoptedTable, Adopter, Adoption
 from frazil.connector.registry import Registry
 
 
@@ -20,7 +20,7 @@ def adopt_table(
     home: Path,
     worker: Path | None,
     table: str,
-    source: Source,
+    source: AdoptedTable,
     connector: str | None,
     *,
     dry: bool,

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from frazil.errors import FrazilError
-from frazil.tables.asked import Asked, asked
-from frazil.tables.opening import begin, begin_prepared, opened
-from frazil.tables.told import NeedsSpark
+from frazil.tables.jvm.asked import Asked, asked
+from frazil.tables.jvm.catalog_settings import NeedsSpark
+from frazil.tables.jvm.opening import begin, begin_prepared, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from frazil.tables.catalog import Catalog
-    from frazil.tables.sessionless import Sessionless
+    from frazil.tables.iceberg.catalog import Catalog
+    from frazil.tables.jvm.sessionless import Sessionless
 
 _begun: Final[ContextVar[Sessionless | None]] = ContextVar("frazil_begun", default=None)
 

@@ -86,9 +86,9 @@ def adopt(
     """Let a table that was copied, restored or replaced take over the tokens that belong to its rows."""
     with opening_ahead(home_of(home), worker):
         from frazil.cli.adopt import adopt_table
-        from frazil.connector.adopting import Source
+        from frazil.connector.adopting import AdoptedTable
 
-        taken = Source(source, snapshot)
+        taken = AdoptedTable(source, snapshot)
         return adopt_table(home_of(home), worker, table, taken, name, dry=dry_run, force=even_if_owned, format=format)
 
 

@@ -19,13 +19,13 @@ from rich.table import Table as RichTable
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
 from frazil.cli.visible import cell, visible_json
-from frazil.connector.holdings import Holding
 from frazil.connector.overview import Overview
 from frazil.connector.registry import Registry
+from frazil.connector.token_scan import ConnectorTokens
 from frazil.cycle import sharing
 from frazil.errors import Transient
 from frazil.model import ChannelStatus
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.tokens import Tokens
 
 _EVERY: Final = 2.0
 """Seconds between two looks."""
@@ -75,7 +75,7 @@ def _looks(look: Callable[[], list[ChannelStatus]]) -> Iterator[list[ChannelStat
         time.sleep(_EVERY)
 
 
-def _tell_of_sharing(held: Sequence[Holding]) -> None:
+def _tell_of_sharing(held: Sequence[ConnectorTokens]) -> None:
     tables: dict[str, dict[str, Tokens]] = {}
     for each in held:
         tables.setdefault(str(each.table.name), {})[each.connector] = each.tokens

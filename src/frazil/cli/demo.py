@@ -28,7 +28,7 @@ from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer
 from frazil.errors import Transient
 from frazil.model import SourcePartition
-from frazil.sources.kafka.admin import KafkaSource
+from frazil.sources.kafka.source import KafkaSource
 
 TOPIC = "orders"
 PARTITIONS = 4
@@ -56,7 +56,7 @@ def run_demo(home: Path, seconds: float, rate: int) -> int:
     home = (home / "demo").resolve()
     home.mkdir(parents=True, exist_ok=True)
     with stop_signals() as stopping:
-        with console.status("Starting a Kafka broker …") as status:
+        with console.status("InitialOffsets a Kafka broker …") as status:
             broker = KafkaBroker(home / "kafka", progress=lambda line: status.update(f"{line} …"))
             broker.start()
         try:

@@ -22,7 +22,7 @@ from frazil.connector.registered import LeftOut
 from frazil.connector.registry import Registry
 from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
-from frazil.tables.session import answers
+from frazil.tables.jvm.session import answers
 
 _LOOK_EVERY = 0.2
 """Seconds between two looks at whether something has ended."""

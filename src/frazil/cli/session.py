@@ -11,10 +11,10 @@ from rich.console import Console
 
 from frazil.cli.console import jvm_output_to
 from frazil.errors import FrazilError, ProgramMissing
-from frazil.tables.asked import Asked
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import choose_catalog, iceberg_catalog, open_session
-from frazil.tables.syncing import syncing
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.iceberg.syncing import syncing
+from frazil.tables.jvm.asked import Asked
+from frazil.tables.jvm.session import choose_catalog, iceberg_catalog, open_session
 
 
 def start_spark(home: Path, master: str | None, extra: Mapping[str, str], console: Console) -> SparkSession:
@@ -25,7 +25,7 @@ def start_spark(home: Path, master: str | None, extra: Mapping[str, str], consol
         SparkConnectRefused: Spark was told to make a Spark Connect session.
     """
     log = home / "logs" / "spark.log"
-    with console.status("Starting Spark (the first time it fetches Iceberg's jars) …"), jvm_output_to(log):
+    with console.status("InitialOffsets Spark (the first time it fetches Iceberg's jars) …"), jvm_output_to(log):
         try:
             return open_session(home, master, extra)
         except FrazilError:

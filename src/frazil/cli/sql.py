@@ -21,7 +21,7 @@ from frazil.cli.scripts import statements
 from frazil.cli.visible import visible
 from frazil.errors import InvalidConfiguration
 from frazil.snowflake.statements import split
-from frazil.tables.asked import asked
+from frazil.tables.jvm.asked import asked
 
 Format: TypeAlias = Literal["table", "json", "jsonl", "csv", "parquet"]
 

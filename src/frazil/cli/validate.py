@@ -14,7 +14,7 @@ from frazil.cli.visible import visible
 from frazil.config import ConnectorSettings
 from frazil.cycle.foreseeing import obstacles
 from frazil.errors import FrazilError, NothingSetUp
-from frazil.tables.asked import Asked
+from frazil.tables.jvm.asked import Asked
 
 _log = structlog.get_logger(__name__)
 

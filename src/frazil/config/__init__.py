@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from frazil.config.loading import load, refuse_shared_keys, worker_keys
 from frazil.config.settings import ConnectorSettings
-from frazil.config.topic2table import Target, Topic2Table
+from frazil.config.topic2table import TableMapping, Topic2Table
 
-__all__ = ["ConnectorSettings", "Target", "Topic2Table", "load", "refuse_shared_keys", "worker_keys"]
+__all__ = ["ConnectorSettings", "TableMapping", "Topic2Table", "load", "refuse_shared_keys", "worker_keys"]

@@ -10,9 +10,10 @@ import difflib
 import re
 from collections.abc import Mapping
 
-from frazil.config import librdkafka, oauth, sasl, tls
+from frazil.config import librdkafka
 from frazil.config.librdkafka import Finding
 from frazil.config.secrets import shown
+from frazil.config.security import oauth, sasl, tls
 from frazil.config.translation import Translation
 from frazil.errors import Problem
 

@@ -12,17 +12,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from frazil.config import known, layers, properties, providers, triage
+from frazil.config import classify, known_keys, layers, properties, providers
 from frazil.config.secrets import MASK, shown
-from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings, keys_of, known_keys
+from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings, keys_of, setting_keys
 from frazil.errors import InvalidConfiguration, Problem
 
-Source = Mapping[str, Any] | Path | str
+Input = Mapping[str, Any] | Path | str
 """Keys and values, or the path of the file that holds them."""
 
 
 def load(
-    connector: Source, worker: Source | None = None, overrides: Mapping[str, str] | None = None
+    connector: Input, worker: Input | None = None, overrides: Mapping[str, str] | None = None
 ) -> ConnectorSettings:
     """The settings that `overrides` over the `connector` file over the `worker` file describe.
 
@@ -31,7 +31,7 @@ def load(
     """
     declared = _read("worker", worker)
     laid = layers.lay(_read("connector", connector), declared, _read("overrides", overrides))
-    resolved = providers.resolve(laid.given, declared, known.is_optional)
+    resolved = providers.resolve(laid.given, declared, known_keys.is_optional)
     given = layers.written(resolved.values)
     settings, problems = _settings(given)
     if resolved.keys and problems:
@@ -45,7 +45,7 @@ def load(
     return settings.model_copy(update={"no_effect": tuple(sorted(no_effect)), "from_providers": resolved.keys})
 
 
-def worker_keys(worker: Source) -> dict[str, str]:
+def worker_keys(worker: Input) -> dict[str, str]:
     """The `frazil.*` and `spark.*` keys of a worker file, for commands that need no connector; placeholders looked up.
 
     Raises:
@@ -53,7 +53,7 @@ def worker_keys(worker: Source) -> dict[str, str]:
     """
     given = _read("worker", worker)
     own = {key: value for key, value in given.items() if key.startswith(("frazil.", "spark."))}
-    resolved = providers.resolve(own, given, known.is_optional)
+    resolved = providers.resolve(own, given, known_keys.is_optional)
     if resolved.problems:
         raise InvalidConfiguration(_subject("worker", worker), resolved.problems)
     return layers.written(resolved.values)
@@ -76,7 +76,7 @@ def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
         raise InvalidConfiguration("the set of connectors", problems)
 
 
-def _read(what: str, source: Source | None) -> dict[str, str]:
+def _read(what: str, source: Input | None) -> dict[str, str]:
     if source is None:
         return {}
     if isinstance(source, Mapping):
@@ -84,13 +84,13 @@ def _read(what: str, source: Source | None) -> dict[str, str]:
     return properties.read(Path(source))
 
 
-def _subject(what: str, source: Source) -> str:
+def _subject(what: str, source: Input) -> str:
     return f"the {what} configuration" if isinstance(source, Mapping) else f"the {what} file {source}"
 
 
 def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[Problem]]:
     """The settings that `given` describes, if it does, and all that is wrong with it."""
-    sorted_keys = triage.sort(given, known_keys())
+    sorted_keys = classify.sort(given, setting_keys())
     fields = {
         **sorted_keys.settings,
         "spark.*": sorted_keys.spark,

@@ -13,7 +13,7 @@ from pydantic import AliasChoices as Keys
 from pydantic import Field
 
 from frazil.config import values
-from frazil.config.section import Flag, Section
+from frazil.config.settings_base import Flag, SettingsBase
 from frazil.model import Buffer
 
 FLUSH_TIME = "buffer.flush.time"
@@ -61,7 +61,7 @@ def lag_in(overrides: Mapping[str, str]) -> int | None:
     return seconds
 
 
-class PaceSettings(Section):
+class PaceSettings(SettingsBase):
     """The settings of when records are due; None where the configuration says nothing."""
 
     own_commit_interval_ms: Annotated[int | None, values.by(values.integer(at_least=0))] = Field(

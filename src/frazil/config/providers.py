@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from frazil.config import values
-from frazil.config.places import ALLOWLIST, Allowed, Directories, Environment, Files
+from frazil.config.provider_backends import ALLOWLIST, Allowed, Directories, Environment, Files
 from frazil.config.secrets import MASK
 from frazil.errors import Problem
 

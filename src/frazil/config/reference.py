@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from frazil.config import bounds, consumer, known, providers
+from frazil.config import bounds, consumer, known_keys, providers
 from frazil.config.pace import PaceSettings
 from frazil.config.rows import RowSettings
 from frazil.config.settings import ConnectorSettings, keys_of
@@ -104,8 +104,8 @@ def page() -> str:
             *_table(
                 ("key", "takes", "why"),
                 [
-                    *_without_effect(known.NO_EFFECT),
-                    *_without_effect(known.NO_EFFECT_PREFIXES, "{}*"),
+                    *_without_effect(known_keys.NO_EFFECT),
+                    *_without_effect(known_keys.NO_EFFECT_PREFIXES, "{}*"),
                     *_without_effect(consumer.NO_EFFECT, "consumer.{}"),
                 ],
             ),
@@ -113,7 +113,7 @@ def page() -> str:
                 "Accepted, not needed",
                 "Keys of a Snowflake account, which takes no part. None has to be given.",
             ),
-            *_table(("key", "takes"), ((f"`{key}`", _takes(key)) for key in known.NOT_NEEDED)),
+            *_table(("key", "takes"), ((f"`{key}`", _takes(key)) for key in known_keys.NOT_NEEDED)),
             _PROVIDERS,
         ]
     )
@@ -146,7 +146,7 @@ def _written(value: object) -> str:
 
 
 def _not_yet() -> Iterator[tuple[str, str, str]]:
-    for key, rule in sorted(known.NOT_YET.items()):
+    for key, rule in sorted(known_keys.NOT_YET.items()):
         accepted = ", ".join(f"`{value}`" for value in rule.accepts) or "none"
         yield f"`{key}`", accepted, f"{rule.what} not built yet. {rule.way_on}"
 

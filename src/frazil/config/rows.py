@@ -8,11 +8,11 @@ from pydantic import AliasChoices as Keys
 from pydantic import Field
 
 from frazil.config import converters, values
-from frazil.config.section import Flag, Section
+from frazil.config.settings_base import Flag, SettingsBase
 from frazil.model import Conversion, HeaderConverter, KeyConverter, MetadataPart
 
 
-class RowSettings(Section):
+class RowSettings(SettingsBase):
     """The settings of how records become rows."""
 
     key_converter: Annotated[KeyConverter, values.one_of(converters.KEY_CONVERTERS)] = Field(

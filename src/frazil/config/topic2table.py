@@ -19,7 +19,7 @@ from frazil.errors import EmptyTopic, TableNameRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TableMapping:
     """The table a topic lands in."""
 
     name: str
@@ -47,10 +47,10 @@ class Rule:
         pattern = compiled(entry.topic)
         return cls(entry, pattern, Template.read(entry.table, pattern) if regex else Template((entry.table,)))
 
-    def target(self, match: re.Match[str] | None = None) -> Target:
+    def target(self, match: re.Match[str] | None = None) -> TableMapping:
         """The table for a topic that the pattern matched, or that the entry spells out."""
         name = self.template.filled(match) if match else self.entry.table
-        return Target(name if self.entry.table_quoted else name.upper(), self.entry.table_quoted)
+        return TableMapping(name if self.entry.table_quoted else name.upper(), self.entry.table_quoted)
 
     def problems(self) -> Iterator[str]:
         """What keeps the table from having the name it was given."""
@@ -99,7 +99,7 @@ class Topic2Table:
         """The entries as written."""
         return tuple(rule.entry for rule in self.rules)
 
-    def resolve(self, topic: str | None, *, sanitised: bool = True) -> Target:
+    def resolve(self, topic: str | None, *, sanitised: bool = True) -> TableMapping:
         """The table for `topic`: its entry's, else the exact name made from the topic.
 
         Args:
@@ -112,12 +112,12 @@ class Topic2Table:
         """
         if not topic:
             raise EmptyTopic
-        target = self._mapped(topic) or Target(sanitise(topic) if sanitised else topic, quoted=True)
+        target = self._mapped(topic) or TableMapping(sanitise(topic) if sanitised else topic, quoted=True)
         if reason := refusal(target.name):
             raise TableNameRefused(topic, target.name, reason)
         return target
 
-    def _mapped(self, topic: str) -> Target | None:
+    def _mapped(self, topic: str) -> TableMapping | None:
         for rule in () if self.regex else self.rules:
             if rule.entry.topic == topic:
                 return rule.target()

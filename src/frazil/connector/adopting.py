@@ -8,20 +8,20 @@ from typing import Final
 
 from frazil.config.entries import Entry
 from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped, tokens_of
-from frazil.connector.holdings import tables_of
 from frazil.connector.registry import Registry
+from frazil.connector.token_scan import tables_of
 from frazil.errors import ResetRefused, Terminal
 from frazil.model import SourcePartition
-from frazil.tables.catalog import Catalog
-from frazil.tables.state import SnapshotState, TableState, ancestors
-from frazil.tables.table import Table
-from frazil.tables.tokens import ADOPTED, PREFIX, Tokens, decode, key_of, mirrored, read
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.iceberg.table import Table
+from frazil.tables.rules.state import SnapshotState, TableState, ancestors
+from frazil.tables.rules.tokens import ADOPTED, PREFIX, Tokens, decode, key_of, mirrored, read
 
 COMMAND: Final = "frazil channels adopt"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AdoptedTable:
     """Whose tokens a table takes over."""
 
     table: str | None = None
@@ -57,7 +57,7 @@ class Adopter:
         self._catalog = catalog
         self._registered = registry.connectors()
 
-    def adopt(self, new: str, source: Source, connector: str | None, *, dry: bool, force: bool) -> Adoption:
+    def adopt(self, new: str, source: AdoptedTable, connector: str | None, *, dry: bool, force: bool) -> Adoption:
         """Write a connector's tokens into the table `new`; with `dry`, only say what that would do.
 
         Args:

@@ -17,10 +17,10 @@ import orjson
 from frazil.connector.owners import life_of
 from frazil.connector.registered import Registered
 from frazil.errors import CherryPicked, Fenced, OwnerRuns, ResetRefused, TableBegunAnew, TokensMoved, TokensUncertain
-from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
-from frazil.tables.table import Table
-from frazil.tables.tokens import Tokens, last_epoch, read
+from frazil.tables.iceberg.table import Table
+from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.tokens import Tokens, last_epoch, read
 
 DESPITE: Final = (TableBegunAnew, TokensUncertain, CherryPicked)
 """What may be wrong with a table's history when a person says where to go on."""

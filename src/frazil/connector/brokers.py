@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from frazil.connector.registered import Registered
 from frazil.errors import ResetRefused
-from frazil.sources.kafka.admin import KafkaSource
+from frazil.sources.kafka.source import KafkaSource
 
 if TYPE_CHECKING:
     from frazil.config import ConnectorSettings

@@ -12,7 +12,7 @@ from frazil.connector.states import ENDED, Condition, State
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
-from frazil.tables.tokens import Channel, Tokens, encode
+from frazil.tables.rules.tokens import Channel, Tokens, encode
 
 if TYPE_CHECKING:
     from frazil.cycle import Ingestion

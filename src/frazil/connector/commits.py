@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from frazil.config import ConnectorSettings
 from frazil.connector.ends import catalog_of
 from frazil.model import TableName
-from frazil.tables.history import Commit, Trail, place_of
-from frazil.tables.rows import added_rows
-from frazil.tables.table import Table
+from frazil.tables.iceberg.rows import added_rows
+from frazil.tables.iceberg.table import Table
+from frazil.tables.rules.history import Commit, CommitCursor, place_of
 
 
 class Commits:
@@ -28,7 +28,7 @@ class Commits:
         """The sequence number of the last commit that is done with; 0 until it is known."""
 
         self._table: Table | None = None
-        self._trail: Trail | None = None
+        self._trail: CommitCursor | None = None
 
     @property
     def last(self) -> int | None:
@@ -49,7 +49,7 @@ class Commits:
             after = place_of(state, str(self._name), self._since) if self._after is None else self._after
             begins = state.snapshot(after)
             self.needed = begins.sequence_number if begins else 0
-            self._trail = Trail(str(self._name), self._settings.key, after)
+            self._trail = CommitCursor(str(self._name), self._settings.key, after)
         commit = self._trail.next(state)
         return None if commit is None else (added_rows(self._session, table, commit.snapshot_id), commit)
 

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from frazil.config import ConnectorSettings
 from frazil.cycle.job import Job, StagingJob
 from frazil.sources.base import Source
-from frazil.sources.kafka.admin import KafkaSource
-from frazil.tables.base import Targets
-from frazil.tables.catalog import Catalog
-from frazil.tables.session import answers, choose_catalog, iceberg_catalog, tables_at_once
-from frazil.tables.syncing import syncing
+from frazil.sources.kafka.source import KafkaSource
+from frazil.tables.base import TableCatalog
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.iceberg.syncing import syncing
+from frazil.tables.jvm.session import answers, choose_catalog, iceberg_catalog, tables_at_once
 
 
 class ConnectorJob(Job, Protocol):
@@ -33,7 +33,7 @@ class ConnectorJob(Job, Protocol):
 
 
 class Ends(Protocol):
-    """What a connector reads from, stages with and writes to: Kafka, Spark and Iceberg, or `frazil.testing.memory`."""
+    """What a connector reads from, stages with and writes to: Kafka, Spark and Iceberg, or a test's, in memory."""
 
     @property
     def job(self) -> ConnectorJob:
@@ -42,7 +42,7 @@ class Ends(Protocol):
     def source(self) -> Source:
         """The topics it reads, newly connected."""
 
-    def catalog(self) -> Targets:
+    def catalog(self) -> TableCatalog:
         """The catalog it writes to, for the calling thread.
 
         Raises:

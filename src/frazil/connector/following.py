@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from frazil.config import ConnectorSettings
 from frazil.connector.subscription import Function, Subscription
-from frazil.cycle.opened import OpenTable
+from frazil.cycle.open_tables import OpenTable
 from frazil.errors import FollowRefused, FrazilError
 from frazil.model import TableName
-from frazil.tables.session import DEFAULT_NAMESPACE
+from frazil.tables.jvm.session import DEFAULT_NAMESPACE
 
 _log = structlog.get_logger(__name__)
 

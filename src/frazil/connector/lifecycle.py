@@ -36,7 +36,7 @@ from frazil.errors import (
 )
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
-from frazil.tables.session import open_session, require_usable
+from frazil.tables.jvm.session import open_session, require_usable
 
 _GRACE = 8.0
 """Seconds a running cycle may take to finish once the connector is stopped; then it is abandoned."""

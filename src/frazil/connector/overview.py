@@ -14,15 +14,15 @@ import structlog
 
 from frazil.connector.brokers import source_of
 from frazil.connector.channels import channels_of
-from frazil.connector.holdings import Holding, holdings
 from frazil.connector.registered import LeftOut, Registered
 from frazil.connector.registry import Registry
 from frazil.connector.states import Condition, State
+from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.errors import FrazilError
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
-from frazil.tables.catalog import Catalog
-from frazil.tables.tokens import Tokens
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.rules.tokens import Tokens
 
 _PATIENCE: Final = 3.0
 """Seconds to wait for brokers once the tables are read."""
@@ -106,13 +106,13 @@ class Overview:
         self._desks: dict[str, _Desk] = {}
         self._connect(registry.connectors())
 
-    def look(self, catalog: Catalog) -> tuple[list[ChannelStatus], list[Holding]]:
+    def look(self, catalog: Catalog) -> tuple[list[ChannelStatus], list[ConnectorTokens]]:
         """The channels, and the tokens they were made of.
 
         Raises:
             CatalogUnavailable: the catalog does not say what tables it has.
         """
-        held = list(holdings(catalog))
+        held = list(connector_tokens(catalog))
         registered = self._registry.connectors()
         self._connect(registered)
         all_asked = [
@@ -141,7 +141,7 @@ class Overview:
         return desk.answer(asked, deadline) if desk else asked.channels({}, None)
 
 
-def _asked(connector: str, held: Sequence[Holding], known: Registered | None) -> _Asked:
+def _asked(connector: str, held: Sequence[ConnectorTokens], known: Registered | None) -> _Asked:
     left_out = {each.table: each for each in known.left_out} if known else {}
     opened = {each.table.name: each.tokens for each in held}
     tables = [*({name: each.tokens for name, each in left_out.items()} | opened).items()]
@@ -149,9 +149,11 @@ def _asked(connector: str, held: Sequence[Holding], known: Registered | None) ->
     return _Asked(connector, tables, condition, [*left_out.values()])
 
 
-def _by_connector(held: Sequence[Holding], registered: Mapping[str, Registered]) -> dict[str, list[Holding]]:
+def _by_connector(
+    held: Sequence[ConnectorTokens], registered: Mapping[str, Registered]
+) -> dict[str, list[ConnectorTokens]]:
     """What connectors hold, those included that could open none of their tables."""
-    found: dict[str, list[Holding]] = {key: [] for key, known in registered.items() if known.left_out}
+    found: dict[str, list[ConnectorTokens]] = {key: [] for key, known in registered.items() if known.left_out}
     for each in held:
         found.setdefault(each.connector, []).append(each)
     return found

@@ -10,8 +10,8 @@ from typing import Final
 import psutil
 
 from frazil.connector.registered import Registered
-from frazil.tables.state import TableState, ancestors
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.state import TableState, ancestors
+from frazil.tables.rules.tokens import Tokens
 
 RECENT: Final = 60.0
 """Seconds after its last commit during which an owner on another machine counts as running."""

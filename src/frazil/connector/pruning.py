@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped
 from frazil.connector.brokers import Brokers
-from frazil.connector.holdings import Holding, holdings
 from frazil.connector.registry import Registry
 from frazil.connector.resetting import Wanted
+from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.cycle.gone import account, gone, still, without
 from frazil.cycle.resets import is_another
 from frazil.errors import ResetRefused
-from frazil.tables.catalog import Catalog
-from frazil.tables.tokens import PRUNED, Tokens, TopicTokens
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.rules.tokens import PRUNED, Tokens, TopicTokens
 
 COMMAND = "frazil channels prune"
 
@@ -23,7 +23,7 @@ COMMAND = "frazil channels prune"
 class Pruned:
     """What pruning does, or did, to the tokens of one connector in one table."""
 
-    holding: Holding
+    holding: ConnectorTokens
     topics: Mapping[str, TopicTokens]
     """Those that are gone, with what the tokens say of them."""
 
@@ -53,7 +53,7 @@ class Pruner:
             OwnerRuns: it runs, and `force` does not allow that.
             BrokerUnavailable, BrokerRefused: the brokers do not say what there is; then nothing is dropped.
         """
-        found = [each for each in holdings(self._catalog, DESPITE) if _matches(each, wanted)]
+        found = [each for each in connector_tokens(self._catalog, DESPITE) if _matches(each, wanted)]
         if not found:
             raise ResetRefused(
                 f"no table has tokens of {wanted.name!r}" + (f" for the topic {wanted.topic}" if wanted.topic else ""),
@@ -70,7 +70,7 @@ class Pruner:
                 self._commit(each, reason)
         return planned
 
-    def _plan(self, holding: Holding, topic: str | None, *, force: bool) -> Pruned:
+    def _plan(self, holding: ConnectorTokens, topic: str | None, *, force: bool) -> Pruned:
         known = self._registered.get(holding.connector)
         owner = require_stopped(holding.table, holding.connector, holding.tokens, known, force=force)
         tokens, topics = holding.tokens, [topic] if topic else sorted(holding.tokens.topics)
@@ -95,7 +95,7 @@ class Pruner:
             amend(plan.holding.table, plan.holding.connector, PRUNED, change)
 
 
-def _matches(holding: Holding, wanted: Wanted) -> bool:
+def _matches(holding: ConnectorTokens, wanted: Wanted) -> bool:
     if wanted.table is not None and wanted.table.lower() not in (
         str(holding.table.name).lower(),
         holding.table.name.name.lower(),

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from frazil.connector.states import ENDED
 from frazil.errors import FrazilError
 from frazil.model import TableName
-from frazil.tables.tokens import Tokens, decode
+from frazil.tables.rules.tokens import Tokens, decode
 
 STALE: Final = 60.0
 """Seconds after which a state is not believed any more that should have been noted again every few."""

@@ -9,15 +9,15 @@ from typing import Literal, TypeAlias
 
 from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped
 from frazil.connector.brokers import Brokers
-from frazil.connector.holdings import Holding, holdings
 from frazil.connector.registry import Registry
+from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
 from frazil.model import SourcePartition
 from frazil.sources.base import TopicFacts
-from frazil.sources.kafka.admin import KafkaSource
-from frazil.tables.catalog import Catalog
-from frazil.tables.tokens import RESET, Tokens
+from frazil.sources.kafka.source import KafkaSource
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.rules.tokens import RESET, Tokens
 
 COMMAND = "frazil channels reset"
 
@@ -57,7 +57,7 @@ class Wanted:
 class Reset:
     """What a reset does, or did, to one connector on one table."""
 
-    holding: Holding
+    holding: ConnectorTokens
     moves: Sequence[Move]
     owner: str
     """What is known of the owner."""
@@ -81,7 +81,7 @@ class Resetter:
             ResetRefused: there is no such channel, or it cannot go on there.
             OwnerRuns: a connector runs, and `force` does not allow that.
         """
-        found = [(each, only) for each in holdings(self._catalog, DESPITE) for only in _matches(each, wanted)]
+        found = [(each, only) for each in connector_tokens(self._catalog, DESPITE) for only in _matches(each, wanted)]
         if not found:
             raise ResetRefused(
                 f"no table has tokens of {wanted.name!r}" + (f" for the topic {wanted.topic}" if wanted.topic else ""),
@@ -99,7 +99,7 @@ class Resetter:
         return [plan for plan, _ in planned]
 
     def _plan(
-        self, holding: Holding, only: SourcePartition | None, topic: str | None, where: Where, *, force: bool
+        self, holding: ConnectorTokens, only: SourcePartition | None, topic: str | None, where: Where, *, force: bool
     ) -> tuple[Reset, Mapping[str, TopicFacts]]:
         known = self._registered.get(holding.connector)
         owner = require_stopped(holding.table, holding.connector, holding.tokens, known, force=force)
@@ -127,7 +127,7 @@ class Resetter:
             amend(plan.holding.table, plan.holding.connector, RESET, change)
 
 
-def _matches(holding: Holding, wanted: Wanted) -> list[SourcePartition | None]:
+def _matches(holding: ConnectorTokens, wanted: Wanted) -> list[SourcePartition | None]:
     """What of a holding is wanted: [None] for all of its channels, one channel, or nothing."""
     if wanted.table is not None and wanted.table.lower() not in (
         str(holding.table.name).lower(),

@@ -22,8 +22,8 @@ from frazil.connector.commits import Commits
 from frazil.cycle.backoff import FIRST
 from frazil.errors import FollowerFailed, FrazilError, SparkEnded, Transient, Unexpected
 from frazil.model import TableName
-from frazil.tables.history import Commit
-from frazil.tables.session import answers
+from frazil.tables.jvm.session import answers
+from frazil.tables.rules.history import Commit
 
 Function: TypeAlias = Callable[[DataFrame, Commit], object]
 """Takes the rows of a commit, and its facts."""

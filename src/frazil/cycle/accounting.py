@@ -9,7 +9,7 @@ from typing import Any
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Range, Reject, SourcePartition, Staged, StagedRange
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Advance:
     """A leader epoch whose leader had everything before `covered` in its log; None where it is not known."""
 
 
-def torn(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
+def beyond_first_reject(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
     """The tasks whose files must not be committed, each with those of its ranges that may be if staged again.
 
     A task may have stopped at a bad record. A later piece of the same partition, which another task staged, is then

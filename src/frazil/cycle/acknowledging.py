@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
-from frazil.cycle.opened import OpenTable, positions_of
+from frazil.cycle.open_tables import OpenTable, positions_of
 from frazil.errors import FrazilError
 from frazil.model import TableName
 from frazil.sources.base import Source

@@ -9,9 +9,9 @@ from frazil.config import ConnectorSettings
 from frazil.errors import FrazilError, TableNameRefused, Transient
 from frazil.model import TableName
 from frazil.sources.base import TopicFacts
-from frazil.tables.base import Targets
+from frazil.tables.base import TableCatalog
 from frazil.tables.defaults import DEFAULT_NAMESPACE
-from frazil.tables.names import meant
+from frazil.tables.rules.names import meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Destinations:
     """Why some of the tables cannot be opened: no table can have the name, or the catalog does not say what it has."""
 
 
-def destinations(settings: ConnectorSettings, catalog: Targets, topics: Sequence[TopicFacts]) -> Destinations:
+def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Sequence[TopicFacts]) -> Destinations:
     """The tables of topics, by the connector's settings and what is in the catalog."""
     configured = settings.namespace or DEFAULT_NAMESPACE
     failure: FrazilError | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from frazil.config import ConnectorSettings
-from frazil.cycle.opened import OpenTable
+from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.tasks import Tasks
 from frazil.model import Drift, IcebergType, Staged, TableName
 from frazil.pipes.evolution import columns_for

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.destinations import destinations
-from frazil.cycle.renewal import Renewal
+from frazil.cycle.table_policy import TablePolicy
 from frazil.errors import FrazilError, TableMissing, TableNotCreated
 from frazil.model import TableName
 from frazil.sources.base import TopicFacts
-from frazil.tables.base import Targets
+from frazil.tables.base import TableCatalog
 
 
-def obstacles(settings: ConnectorSettings, catalog: Targets) -> list[FrazilError]:
+def obstacles(settings: ConnectorSettings, catalog: TableCatalog) -> list[FrazilError]:
     """Every obstacle there is; nothing is created or changed.
 
     Topics that the configuration names by a pattern are known to the broker only, and their tables are not looked at.
@@ -28,11 +28,11 @@ def obstacles(settings: ConnectorSettings, catalog: Targets) -> list[FrazilError
 
 
 def _obstacle(
-    settings: ConnectorSettings, catalog: Targets, name: TableName, topics: Sequence[str]
+    settings: ConnectorSettings, catalog: TableCatalog, name: TableName, topics: Sequence[str]
 ) -> FrazilError | None:
     try:
         table = catalog.open(name, None, settings.conversion)
-        Renewal(settings).known(table.state(), str(name))
+        TablePolicy(settings).known(table.state(), str(name))
     except TableMissing:
         return TableNotCreated(str(name), topics) if settings.autocreate == "none" else None
     except FrazilError as error:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from frazil.tables.tokens import Tokens, TopicTokens
+from frazil.tables.rules.tokens import Tokens, TopicTokens
 
 
 def gone(tokens: Tokens, cluster: str, existing: Collection[str], asked: Collection[str]) -> dict[str, TopicTokens]:

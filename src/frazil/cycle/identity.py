@@ -9,7 +9,7 @@ import structlog
 from frazil.config import ConnectorSettings
 from frazil.errors import TopicMissing, TopicReplaced
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.tokens import Tokens
 
 _log = structlog.get_logger(__name__)
 

@@ -17,13 +17,13 @@ from pyspark.sql import SparkSession
 from frazil.cycle.executors import looking_first, require_fit, unfit_python
 from frazil.errors import CycleCancelled, FrazilError, StageFailed, StorageNotShared
 from frazil.model import Staged, TableName, Task
-from frazil.staging.storage import Storage
+from frazil.storage.storage import Storage
 
 _QUIET: Final = 20.0
 """Seconds executors may let us wait before we say what we wait for."""
 
 AccessTo: TypeAlias = Callable[[TableName, str], Mapping[str, str]]
-"""What opens the storage at a location that a table keeps files in, as `frazil.tables.base.Target.access` tells it."""
+"""What opens the storage at a location that a table keeps files in (`frazil.tables.base.WritableTable.access`)."""
 
 _log = structlog.get_logger(__name__)
 

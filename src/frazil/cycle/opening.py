@@ -15,10 +15,10 @@ from frazil.config import ConnectorSettings
 from frazil.cycle import sharing
 from frazil.cycle.destinations import Destinations, destinations
 from frazil.cycle.identity import require_same_topics
-from frazil.cycle.opened import OpenTable
-from frazil.cycle.renewal import Renewal
-from frazil.cycle.starting import Starting, is_fresh
-from frazil.cycle.sweeping import Sweeper
+from frazil.cycle.initial_offsets import InitialOffsets, is_fresh
+from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.orphan_cleanup import OrphanCleanup
+from frazil.cycle.table_policy import TablePolicy
 from frazil.errors import (
     Fenced,
     TableBegunAnew,
@@ -29,11 +29,11 @@ from frazil.errors import (
 )
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
-from frazil.tables.base import Target, Targets
-from frazil.tables.checks import Expectation
+from frazil.tables.base import TableCatalog, WritableTable
 from frazil.tables.commit import commit
-from frazil.tables.orphans import last_commit
-from frazil.tables.tokens import Channel, Tokens, last_epoch, read
+from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.orphans import last_commit
+from frazil.tables.rules.tokens import Channel, Tokens, last_epoch, read
 
 _log = structlog.get_logger(__name__)
 
@@ -41,12 +41,12 @@ _log = structlog.get_logger(__name__)
 class Opener:
     """Opens tables for one connector. Every opener has its own owner id; the newest one wins."""
 
-    def __init__(self, settings: ConnectorSettings, catalog: Targets, source: Source) -> None:
+    def __init__(self, settings: ConnectorSettings, catalog: TableCatalog, source: Source) -> None:
         self._settings = settings
         self._catalog = catalog
-        self._starting = Starting(settings, source)
-        self.renewal = Renewal(settings)
-        self.sweeper = Sweeper(settings, catalog)
+        self._starting = InitialOffsets(settings, source)
+        self.renewal = TablePolicy(settings)
+        self.sweeper = OrphanCleanup(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
 
@@ -137,7 +137,7 @@ class Opener:
         ]
         return known.with_channels(dict.fromkeys(partitions, Channel()), unopened)
 
-    def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> Target:
+    def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> WritableTable:
         try:
             return self._catalog.open(name, None, self._settings.conversion)
         except TableMissing as error:
@@ -149,7 +149,7 @@ class Opener:
 
     def _commit(
         self,
-        table: Target,
+        table: WritableTable,
         tokens: Tokens,
         before: str | None,
         epoch: int,

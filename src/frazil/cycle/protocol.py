@@ -25,25 +25,34 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.cycle.accounting import advances, average_sizes, error_of, first_reject, last_error, mixed, moved, torn
+from frazil.cycle.accounting import (
+    advances,
+    average_sizes,
+    beyond_first_reject,
+    error_of,
+    first_reject,
+    last_error,
+    mixed,
+    moved,
+)
 from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
+from frazil.cycle.data_loss import DataLossPolicy
 from frazil.cycle.evolving import Evolving
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
-from frazil.cycle.losses import Losses
-from frazil.cycle.notices import Notices
-from frazil.cycle.opened import OpenTable, starts_of
+from frazil.cycle.open_tables import OpenTable, starts_of
 from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
 from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.table_failures import TableFailure
+from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
-from frazil.cycle.together import Together, errors_in
 from frazil.cycle.truncations import Truncations
 from frazil.cycle.uncommitted import Uncommitted
+from frazil.cycle.warnings_log import WarningsLog
 from frazil.errors import (
     DataLoss,
     FrazilError,
@@ -57,10 +66,10 @@ from frazil.errors import (
 )
 from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName
 from frazil.sources.base import Source, TopicFacts
-from frazil.tables import rejects
-from frazil.tables.base import Targets
-from frazil.tables.checks import Expectation
+from frazil.tables import reject_lists
+from frazil.tables.base import TableCatalog
 from frazil.tables.commit import Committed, commit
+from frazil.tables.rules.checks import Expectation
 
 _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
@@ -75,13 +84,13 @@ class Ingestion:
     """One connector's cycles, from one opener. Not thread-safe: one thread runs it."""
 
     def __init__(
-        self, settings: ConnectorSettings, catalog: Targets, source: Source, job: Job, buffer: Buffer | None
+        self, settings: ConnectorSettings, catalog: TableCatalog, source: Source, job: Job, buffer: Buffer | None
     ) -> None:
         """Prepare the cycles of a connector; those of a channel wait for the bounds of `buffer`, if there are any."""
         self._settings = settings
         self._source = source
         self._job = job
-        self._together = Together(catalog.at_once, f"frazil-{settings.key}-tables")
+        self._together = TablePool(catalog.at_once, f"frazil-{settings.key}-tables")
         self._opener = Opener(settings, catalog, source)
         self._set = TableSet(settings.name, self._opener, self._together)
         self._pruning = Pruning(settings, source, self._opener)
@@ -98,7 +107,7 @@ class Ingestion:
         self._absences = Absences(settings)
         skip = settings.on_data_loss == "skip"
         self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
-        self._losses = Losses(source, self._opener, self.tables, self._truncations, skip=skip)
+        self._losses = DataLossPolicy(source, self._opener, self.tables, self._truncations, skip=skip)
         self._tasks = Tasks(settings, source, self.tables, self._together)
         self._evolving = Evolving(settings, self._tasks, self.tables)
         self._uncommitted = Uncommitted(job, self._tasks.access, keeps_rejects=settings.errors_tolerance == "all")
@@ -108,7 +117,7 @@ class Ingestion:
         self.plans = 0
         """Plans begun so far; one that begins now sees everything that is in the topics now."""
 
-        self.notices = Notices(settings)
+        self.notices = WarningsLog(settings)
         self.needed: Callable[[TableName], int | None] = lambda _: None
         """The sequence number from which on somebody still needs the snapshots of a table; None where nobody does."""
 
@@ -158,11 +167,11 @@ class Ingestion:
     def covers(self, goal: Mapping[SourcePartition, int]) -> bool:
         """Whether every channel of a goal has come to its end, but those of tables that somebody has to see to."""
         tokens = [table.tokens for table in self.tables.values()]
-        given_up = [failure.tokens.topics for failure in self.failing.values() if failure.is_final]
+        abandoned = [failure.tokens.topics for failure in self.failing.values() if failure.is_final]
         return all(
             end == 0 or any(int(each.channel(partition).token or -1) + 1 >= end for each in tokens)
             for partition, end in goal.items()
-            if not any(partition.topic in topics for topics in given_up)
+            if not any(partition.topic in topics for topics in abandoned)
         )
 
     def failure(self) -> FrazilError | None:
@@ -259,7 +268,9 @@ class Ingestion:
         self._set.fail(self._tasks.look(planned))
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
-        staged = self._mended(self._evolved(self._run(spread(planned, self._sizes, most), planned)), planned)
+        staged = self._restage_before_reject(
+            self._evolved(self._run(spread(planned, self._sizes, most), planned)), planned
+        )
         if (partition := mixed(staged)) is not None:
             raise StageFailed(str(partition), "its log was truncated while it was read")
         self._sizes.update(average_sizes(staged))
@@ -308,9 +319,9 @@ class Ingestion:
         self._set.fail({name: StageFailed(f"the first records of {name}", reason) for name in drifted})
         return self._of_working(done)
 
-    def _mended(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
+    def _restage_before_reject(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
         """Where a bad record ended a range: stage again, without what lies behind it, tasks that hold such rows."""
-        found = torn(staged, planned)
+        found = beyond_first_reject(staged, planned)
         if not found:
             return list(staged)
         lost = [task for task, _ in found]
@@ -341,9 +352,9 @@ class Ingestion:
         ]
         written = [*(file.path for task in staged for file in task.files), *reject_files]
         if reject_files:
-            listed = rejects.list_path(table, stage)
+            listed = reject_lists.list_path(table, stage)
             self._uncommitted.add_path(table.name, listed)
-            rejects.write_list(table, stage, reject_files, tokens.rejects)
+            reject_lists.write_list(table, stage, reject_files, tokens.rejects)
             tokens = replace(tokens, rejects=listed)
             written.append(listed)
         if reject := first_reject(staged):
@@ -362,11 +373,11 @@ class Ingestion:
             staged_at=self._tasks.began,
             max_age=self._settings.stage_max_age_ms / 1000,
         )
-        given_up = self._tasks.given_up(opened)
+        abandoned = self._tasks.abandoned(opened)
         handed_over = self._uncommitted.hand_over(written)
         done = commit(table, files, tokens, expected, undone=handed_over.take_back)
         opened.tokens = done.tokens
-        self._opener.sweeper.gave_up(table, given_up)
+        self._opener.sweeper.abandon(table, abandoned)
         if any(task.repeated for task in staged):
             self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])
         try:

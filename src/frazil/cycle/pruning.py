@@ -18,13 +18,13 @@ import structlog
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.gone import account, gone, moved_last, without
-from frazil.cycle.opened import OpenTable
+from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.errors import FrazilError
 from frazil.sources.base import Source
-from frazil.tables.checks import Expectation
 from frazil.tables.commit import commit
-from frazil.tables.tokens import PRUNED, TopicTokens
+from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.tokens import PRUNED, TopicTokens
 
 _WATCHED: Final = 3600.0
 """Seconds a topic has to be away without a break, at least; less where its tokens are kept for less."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from frazil.errors import ResetRefused
 from frazil.model import SourcePartition
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Tokens, TopicTokens
+from frazil.tables.rules.tokens import Tokens, TopicTokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from frazil.tables.state import TableState
-from frazil.tables.tokens import PREFIX, Tokens, decode
+from frazil.tables.rules.state import TableState
+from frazil.tables.rules.tokens import PREFIX, Tokens, decode
 
 _log = structlog.get_logger(__name__)
 

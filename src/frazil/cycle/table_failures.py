@@ -11,7 +11,7 @@ import structlog
 from frazil.cycle.backoff import wait_after
 from frazil.errors import FrazilError, ShapeMoved, TableRenewed, TokensMoved, Transient
 from frazil.model import TableName
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.tokens import Tokens
 
 _log = structlog.get_logger(__name__)
 

@@ -13,14 +13,14 @@ from typing import Final
 
 import structlog
 
-from frazil.cycle.opened import OpenTable
+from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_failures import TableFailures
-from frazil.cycle.together import Together
+from frazil.cycle.table_pool import TablePool
 from frazil.errors import Fenced, FrazilError, TableMissing, TableReplaced, Terminal, Transient
 from frazil.model import TableName
 from frazil.sources.base import TopicFacts
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.tokens import Tokens
 
 _ASKED: Final = 3
 """Tables that are looked at to find out whether a failure is one table's or the catalog's."""
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 class TableSet:
     """Opens the tables of a connector, reads their tokens, and leaves out what fails."""
 
-    def __init__(self, connector: str, opener: Opener, together: Together) -> None:
+    def __init__(self, connector: str, opener: Opener, together: TablePool) -> None:
         """Begin without any; `connector` is the connector's name, for the log."""
         self._connector = connector
         self._opener = opener

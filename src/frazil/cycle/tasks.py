@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from frazil.config import ConnectorSettings
-from frazil.cycle.opened import OpenTable
-from frazil.cycle.together import Together, errors_in
+from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
-from frazil.model import Range, Shape, SourcePartition, TableName, Task
-from frazil.pipes.default import is_metadata
+from frazil.model import Range, SourcePartition, TableName, Task, WriteShape
+from frazil.pipes.default.pipe import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
-from frazil.tables import rejects
-from frazil.tables.checks import require_clock
-from frazil.tables.orphans import last_commit
-from frazil.tables.stages import Stage
+from frazil.tables import reject_lists
+from frazil.tables.rules.checks import require_clock
+from frazil.tables.rules.orphans import last_commit
+from frazil.tables.rules.stages import Stage
 
 
 class Tasks:
@@ -29,13 +29,13 @@ class Tasks:
         settings: ConnectorSettings,
         source: Source,
         tables: Mapping[TableName, OpenTable],
-        together: Together,
+        together: TablePool,
     ) -> None:
         self._settings = settings
         self._together = together
         self._source = source
         self._tables = tables
-        self._shapes: dict[TableName, Shape] = {}
+        self._shapes: dict[TableName, WriteShape] = {}
         self._stages: dict[TableName, Stage] = {}
         """The stages of this cycle."""
 
@@ -67,7 +67,7 @@ class Tasks:
             self._begun[name] = [*(each for each in self._begun.get(name, []) if each.base == stage.base), stage]
         return self._stages[name]
 
-    def given_up(self, opened: OpenTable) -> list[str]:
+    def abandoned(self, opened: OpenTable) -> list[str]:
         """Earlier stages from the present tokens: once this cycle's is committed, those can never be."""
         *earlier, _ = self._begun[opened.table.name]
         if not earlier or not last_commit(opened.table.state(), opened.tokens, self._settings.key):
@@ -117,7 +117,7 @@ class Tasks:
         stage, number = self.stage(opened), next(self._numbers)
         shape, name = self._shape(opened), opened.table.name
         data_path = opened.table.new_data_path(stage.data_file(number))
-        rejects_path = rejects.new_reject_path(opened.table, stage, number)
+        rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
         return Task(
             connector=self._settings.key,
             ranges=tuple(self._with_epochs(opened, each) for each in ranges),
@@ -153,7 +153,7 @@ class Tasks:
         topic = ranges[0].partition.topic
         return next(table for table in self._tables.values() if topic in table.topics)
 
-    def _shape(self, opened: OpenTable) -> Shape:
+    def _shape(self, opened: OpenTable) -> WriteShape:
         name = opened.table.name
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.

@@ -15,12 +15,12 @@ from typing import Final
 import structlog
 
 from frazil.cycle.lost_offsets import LostOffsets, last_error
-from frazil.cycle.opened import OpenTable
+from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.errors import FrazilError, LogTruncated, RecordsReplaced, StageFailed
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Position, Source
-from frazil.tables.tokens import Tokens
+from frazil.tables.rules.tokens import Tokens
 
 _TRUNCATED: Final = (
     "were truncated from the log after they were read; their rows stay, and what is written at their offsets is read"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Final, Literal
 
-from frazil.model import NOTHING_SEEN, Column, Drift, IcebergType, ListType, Primitive, Seen, StructType
+from frazil.model import NOTHING_OBSERVED, Column, Drift, IcebergType, ListType, ObservedType, Primitive, StructType
 from frazil.pipes.naming import folded
 from frazil.pipes.types import paths_within
 from frazil.sql import is_usable_name
@@ -27,10 +27,10 @@ _SCALARS: Final = {
 
 def merged(drifts: Iterable[Drift]) -> Drift:
     """The drift of several tasks as one; the order of tasks does not matter."""
-    together: dict[str, Seen] = {}
+    together: dict[str, ObservedType] = {}
     for drift in drifts:
         for key, seen in drift.items():
-            together[key] = together.get(key, NOTHING_SEEN).merged_with(seen)
+            together[key] = together.get(key, NOTHING_OBSERVED).merged_with(seen)
     return together
 
 
@@ -54,7 +54,7 @@ def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) 
     return {name: _STRING if any(taken[path] > 1 for path in paths[name]) else kind for name, kind in columns.items()}
 
 
-def column_type(seen: Seen, nested: NestedType) -> IcebergType:
+def column_type(seen: ObservedType, nested: NestedType) -> IcebergType:
     """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured.
 
     A key that only ever was null becomes STRING, which takes whatever comes later as its text.
@@ -68,7 +68,7 @@ def column_type(seen: Seen, nested: NestedType) -> IcebergType:
     return _structured(seen)
 
 
-def _structured(seen: Seen) -> IcebergType:
+def _structured(seen: ObservedType) -> IcebergType:
     """A struct or a list; a mix of kinds, and an object without fields, is what only JSON text can hold."""
     if seen.scalars - {"null"} or (seen.fields is not None and seen.element is not None):
         return _STRING
@@ -80,7 +80,7 @@ def _structured(seen: Seen) -> IcebergType:
     return StructType(tuple(Column(0, name, column_type(found, "struct")) for name, found in fields.items()))
 
 
-def _scalar(seen: Seen) -> Primitive:
+def _scalar(seen: ObservedType) -> Primitive:
     found = {_SCALARS[kind] for kind in seen.scalars if kind != "null"}
     if not found:
         return _STRING
@@ -89,14 +89,14 @@ def _scalar(seen: Seen) -> Primitive:
     return Primitive(found.pop() if len(found) == 1 else "string")
 
 
-def _ignoring_case(drift: Mapping[str, Seen]) -> dict[str, Seen]:
+def _ignoring_case(drift: Mapping[str, ObservedType]) -> dict[str, ObservedType]:
     """What was seen of keys that are equal ignoring case, together, sorted by name.
 
     The name is the key of the first record; of several in one record, or where nobody knows, the first as texts.
     """
     spelled: dict[str, str] = {}
-    together: dict[str, Seen] = {}
+    together: dict[str, ObservedType] = {}
     for key in sorted(drift, key=lambda key: (drift[key].first is None, drift[key].first, key)):
         name = spelled.setdefault(folded(key), key)
-        together[name] = together.get(name, NOTHING_SEEN).merged_with(drift[key])
+        together[name] = together.get(name, NOTHING_OBSERVED).merged_with(drift[key])
     return dict(sorted(together.items()))

@@ -22,7 +22,7 @@ from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, ResultColumn
 from frazil.snowflake.statements import Describe, Explain, Select, read
 from frazil.staging.scratch import private_directory
-from frazil.tables.catalog import Catalog
+from frazil.tables.iceberg.catalog import Catalog
 
 _ROWS: Final = 10_000
 """Rows of a batch."""

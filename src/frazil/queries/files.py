@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyarrow import fs
 
 from frazil.errors import InvalidQuery, StorageUnavailable
-from frazil.staging.filesystems import place
-from frazil.staging.local import local_path
-from frazil.staging.remote import Place
+from frazil.storage.file_systems import place
+from frazil.storage.local import local_path
+from frazil.storage.remote import RemoteLocation
 
 _PATTERN: Final = re.compile(r"[*?\[\]]")
 """What DuckDB would take for a pattern."""
@@ -29,7 +29,7 @@ class Files:
         """Those that `connection` is to read."""
         self._connection = connection
         self._names: dict[str, str] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, RemoteLocation] = {}
 
     def name(self, location: str, access: Access) -> str:
         """What a file is called; from now on it is one of those that may be read.
@@ -86,5 +86,5 @@ def gone(location: str) -> InvalidQuery:
     )
 
 
-def _local(path: str) -> Place:
-    return Place(fs.LocalFileSystem(), path, has_directories=True)
+def _local(path: str) -> RemoteLocation:
+    return RemoteLocation(fs.LocalFileSystem(), path, has_directories=True)

@@ -8,8 +8,8 @@ from frazil.errors import InvalidQuery, TableMissing
 from frazil.model import Column, TableName
 from frazil.queries.versions import OpenTable
 from frazil.snowflake.lake import NOW, Moment
-from frazil.tables.catalog import Catalog
-from frazil.tables.schema import columns_from_json
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.rules.schema import columns_from_json
 
 
 class CatalogLake:

@@ -19,16 +19,16 @@ from frazil.errors import NothingSetUp, ProgramMissing, SparkNeeded
 from frazil.queries.answer import Answer
 from frazil.queries.engine import Engine
 from frazil.snowflake.compiled import ResultColumn
-from frazil.tables.asked import Asked, asked
-from frazil.tables.opening import begin_prepared, opened
-from frazil.tables.told import NeedsSpark
+from frazil.tables.jvm.asked import Asked, asked
+from frazil.tables.jvm.catalog_settings import NeedsSpark
+from frazil.tables.jvm.opening import begin_prepared, opened
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from frazil.tables.catalog import Catalog
-    from frazil.tables.sessionless import Sessionless
+    from frazil.tables.iceberg.catalog import Catalog
+    from frazil.tables.jvm.sessionless import Sessionless
 
 _Key: TypeAlias = tuple[int, Path, str | None, frozenset[tuple[str, str]]]
 

@@ -12,7 +12,7 @@ from frazil.errors import CatalogUnavailable
 from frazil.queries.filters import expression
 from frazil.queries.versions import LISTS, OpenTable, Version
 from frazil.snowflake.compiled import Scan
-from frazil.tables.jvm import java_errors, java_message, java_type
+from frazil.tables.iceberg.java import java_errors, java_message, java_type
 
 _EXPRESSIONS: Final = "org.apache.iceberg.expressions.ExpressionParser"
 _RESPONSES: Final = "org.apache.iceberg.rest.responses.FetchScanTasksResponse"

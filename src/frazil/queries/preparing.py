@@ -23,7 +23,7 @@ from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, Scan
 from frazil.snowflake.tables import INFORMATION_SCHEMA
 from frazil.sql import ident, literals
-from frazil.tables.access import access
+from frazil.tables.iceberg.access import access
 
 SPILL: Final = "spill"
 """Where DuckDB puts what memory has no room for. A query may read there, so nothing else is there."""

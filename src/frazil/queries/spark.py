@@ -13,7 +13,7 @@ from frazil.queries.fields import Field, duckdb_type
 from frazil.queries.versions import Version
 from frazil.snowflake.compiled import Scan
 from frazil.sql import ident
-from frazil.tables.jvm import java_errors, java_message
+from frazil.tables.iceberg.java import java_errors, java_message
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 from fsspec.spec import AbstractFileSystem
 
-from frazil.staging.remote import Place
+from frazil.storage.remote import RemoteLocation
 
 PROTOCOL: Final = "frazil"
 
@@ -22,7 +22,7 @@ class PlannedFiles(AbstractFileSystem):  # type: ignore[misc]
     protocol = PROTOCOL
     cachable = False
 
-    def __init__(self, places: Mapping[str, Place]) -> None:
+    def __init__(self, places: Mapping[str, RemoteLocation]) -> None:
         super().__init__()
         self._places = places
 
@@ -60,7 +60,7 @@ class PlannedFiles(AbstractFileSystem):  # type: ignore[misc]
         found = self._place(path)
         return _File(found.system.open_input_file(found.path))
 
-    def _place(self, path: str) -> Place:
+    def _place(self, path: str) -> RemoteLocation:
         if path not in self._places:
             raise FileNotFoundError(path)
         return self._places[path]

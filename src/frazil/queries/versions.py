@@ -10,7 +10,7 @@ from typing import Any, Final
 from frazil.errors import CatalogUnavailable, InvalidQuery
 from frazil.model import TableName
 from frazil.snowflake.lake import NOW, Moment
-from frazil.tables.jvm import SCHEMA_PARSER, java_errors, java_message, java_type
+from frazil.tables.iceberg.java import SCHEMA_PARSER, java_errors, java_message, java_type
 
 LISTS: Final = "org.apache.iceberg.relocated.com.google.common.collect.Lists"
 """Makes of what Java iterates over what Python can, too."""

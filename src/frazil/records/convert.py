@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from frazil.model import Conversion
 from frazil.records import metadata
 from frazil.records.registered import registered
-from frazil.records.rejects import Rejects, Unfit, rejects_of
+from frazil.records.rejects import RejectReason, Rejects, rejects_of
 from frazil.records.text import empty_as_null, utf8, without_mark
 
 VALUE = "value"
@@ -56,7 +56,7 @@ def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int)
     if not bad:
         return Converted(table, records, Rejects(), skipped)
     good = pa.array([row not in bad for row in range(batch.num_rows)])
-    rejects = rejects_of(records, topic, "convert", {row: Unfit(reason) for row, reason in bad.items()})
+    rejects = rejects_of(records, topic, "convert", {row: RejectReason(reason) for row, reason in bad.items()})
     return Converted(table.filter(good), records.filter(good), rejects, skipped)
 
 

@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from frazil.model import Drift, IcebergType, ListType, MapType, Seen, StructType
+from frazil.model import Drift, IcebergType, ListType, MapType, ObservedType, StructType
 
-MIXED: Final = Seen(frozenset({"string"}), fields=())
+MIXED: Final = ObservedType(frozenset({"string"}), fields=())
 """Objects that differ too much to have columns for all their keys: like other mixes they become JSON text."""
 
 
-class NewKeys(dict[str, Seen]):
+class NewKeys(dict[str, ObservedType]):
     """What was seen of new keys, those that were seen first; however many come, these stay few."""
 
     def __init__(self, room: int) -> None:
         """Hold keys for `room` columns, fields of structs counted among them."""
         super().__init__()
         self._room = room
-        self._last: dict[str, Seen] = {}
+        self._last: dict[str, ObservedType] = {}
         """What was noted last of each key: most records look like the one before."""
 
-    def note(self, key: str, seen: Seen) -> None:
+    def note(self, key: str, seen: ObservedType) -> None:
         """Take note of what was seen of a key, unless there is no room for it."""
         if self._is_like_last(key, seen):
             return
@@ -43,7 +43,7 @@ class NewKeys(dict[str, Seen]):
         """Whether taking note of a record's keys would change anything."""
         return any(self._is_news(key, seen) for key, seen in drift.items())
 
-    def _is_news(self, key: str, seen: Seen) -> bool:
+    def _is_news(self, key: str, seen: ObservedType) -> bool:
         if self._is_like_last(key, seen):
             return False
         known = self.get(key)
@@ -54,11 +54,11 @@ class NewKeys(dict[str, Seen]):
         self._last[key] = seen
         return False
 
-    def _is_like_last(self, key: str, seen: Seen) -> bool:
+    def _is_like_last(self, key: str, seen: ObservedType) -> bool:
         last = self._last.get(key)
         return last == seen and last is not None and not _is_earlier(seen, last)
 
-    def _together(self, known: Seen | None, seen: Seen) -> Seen:
+    def _together(self, known: ObservedType | None, seen: ObservedType) -> ObservedType:
         """Both, as far as there is room."""
         merged = seen if known is None else known.merged_with(seen)
         left = self._room + (0 if known is None else _size(known))
@@ -70,17 +70,17 @@ def width_of(columns: Iterable[IcebergType]) -> int:
     return sum(map(_width, columns))
 
 
-def _size(seen: Seen) -> int:
+def _size(seen: ObservedType) -> int:
     """How many columns it makes at most."""
     fields = sum(_size(field) for _, field in seen.fields or ())
     return max(1, fields + (_size(seen.element) if seen.element else 0))
 
 
-def _is_earlier(one: Seen, other: Seen) -> bool:
+def _is_earlier(one: ObservedType, other: ObservedType) -> bool:
     return one.first is not None and (other.first is None or one.first < other.first)
 
 
-def _is_same(one: Seen, other: Seen) -> bool:
+def _is_same(one: ObservedType, other: ObservedType) -> bool:
     """Whether they are equal and were first seen in the same records, at any depth."""
     if one != other or one.first != other.first:
         return False

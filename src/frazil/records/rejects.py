@@ -30,7 +30,7 @@ SCHEMA: Final = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class RejectReason:
     """Why a record cannot become a row."""
 
     reason: str
@@ -64,7 +64,7 @@ class Rejects:
 
 
 def rejects_of(
-    records: pa.Table, topic: str, stage: Literal["convert", "project"], unfit: Mapping[int, Unfit]
+    records: pa.Table, topic: str, stage: Literal["convert", "project"], unfit: Mapping[int, RejectReason]
 ) -> Rejects:
     """The rejects for some rows of a table of records as read (`frazil.sources.kafka.reader.SCHEMA`)."""
     if not unfit:

@@ -18,18 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.model import MOST_COLUMNS, Conversion, Drift, SourcePartition
-from frazil.pipes.default import TIME_FORM, DefaultPipe, is_metadata_name
+from frazil.pipes.default.drift import members, seen_in
+from frazil.pipes.default.duplicates import rows_with_duplicates
+from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.default.fast_validation import FastValidation
+from frazil.pipes.default.own_columns import misfit
+from frazil.pipes.default.pipe import TIME_FORM, DefaultPipe, is_metadata_name
 from frazil.pipes.types import has
 from frazil.records.convert import VALUE
 from frazil.records.new_keys import NewKeys
-from frazil.records.rejects import Rejects, Unfit, rejects_of
+from frazil.records.rejects import RejectReason, Rejects, rejects_of
 from frazil.records.text import without_mark
 from frazil.sql import literal, pointer
-from frazil.staging.drift import members, seen_in
-from frazil.staging.duplicates import rows_with_duplicates
-from frazil.staging.judge import Judge
-from frazil.staging.own_columns import misfit
-from frazil.staging.screen import Screen
 from frazil.staging.write import Written, copy
 
 _CHUNK: Final = "chunk"
@@ -78,8 +78,8 @@ class Projector:
         self._room = room
         self._conversion = conversion
         self._deep = conversion.nested_type == "struct"
-        self._screen = Screen(pipe, conversion, keeps_unknown=evolves)
-        self._judge = Judge(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
+        self._screen = FastValidation(pipe, conversion, keeps_unknown=evolves)
+        self._judge = ExactValidation(pipe, conversion, self._screen.reading.spellings, keeps_unknown=evolves)
         self._has_text = any(has(column.type, "string") for column in pipe.payload())
         self._has_decimal = any(has(column.type, "decimal") for column in pipe.payload())
         self._uniform = True
@@ -97,7 +97,7 @@ class Projector:
             ChunkTooLarge: there is not enough memory for it; nothing was written.
         """
         result = Projected()
-        hopeless: dict[int, Unfit] = {}
+        hopeless: dict[int, RejectReason] = {}
         if self._evolves:
             result.drift, hopeless = self._look_for_keys(table, records)
             if result.drift:
@@ -121,13 +121,13 @@ class Projector:
         self._judge.dropped.clear()
         return result
 
-    def _look_for_keys(self, table: pa.Table, records: pa.Table) -> tuple[NewKeys, dict[int, Unfit]]:
+    def _look_for_keys(self, table: pa.Table, records: pa.Table) -> tuple[NewKeys, dict[int, RejectReason]]:
         """The new keys of records that land if these get columns, and why rows with new keys would not even then.
 
         Where no key is found, those are all the rows with new keys.
         """
         found = NewKeys(self._room)
-        hopeless: dict[int, Unfit] = {}
+        hopeless: dict[int, RejectReason] = {}
         partitions = {
             number: SourcePartition(self._topic, number)
             for number in pc.unique(records.column("partition")).to_pylist()
@@ -157,7 +157,7 @@ class Projector:
         self, rows: _Rows, suspicious: Iterable[int], result: Projected, *, screened: bool = True
     ) -> None:
         """Judge some rows; `screened` when the screen had let them pass."""
-        unfit: dict[int, Unfit] = {}
+        unfit: dict[int, RejectReason] = {}
         rewritten: dict[int, str | None] = {}
         texts = rows.select(sorted(suspicious))
         if screened:
@@ -165,7 +165,7 @@ class Projector:
             self._uncount(texts, result)
         for row, text in texts:
             verdict = self._judge.judge(text)
-            if isinstance(verdict, Unfit):
+            if isinstance(verdict, RejectReason):
                 unfit[row] = verdict
             else:
                 rewritten[row] = verdict
@@ -178,7 +178,7 @@ class Projector:
                 result.unknown.subtract(key for key in members(text) if self._pipe.column_for(key) is None)
 
     def _settle(
-        self, rows: _Rows, rewritten: dict[int, str | None], unfit: dict[int, Unfit], result: Projected
+        self, rows: _Rows, rewritten: dict[int, str | None], unfit: dict[int, RejectReason], result: Projected
     ) -> None:
         result.rejects += rejects_of(rows.records, self._topic, "project", unfit)
         rows.settle(rewritten, unfit)

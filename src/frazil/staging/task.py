@@ -21,19 +21,19 @@ import structlog
 
 from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
-from frazil.pipes.default import DefaultPipe
+from frazil.pipes.default.pipe import DefaultPipe
 from frazil.records.convert import convert
 from frazil.records.dropped import Dropped
 from frazil.records.new_keys import NewKeys
-from frazil.records.rejects import Unfit, rejects_of
-from frazil.sources.kafka.patience import for_a_record
+from frazil.records.rejects import RejectReason, rejects_of
 from frazil.sources.kafka.reader import RangeReader, ReadFailed
+from frazil.sources.kafka.timeouts import for_a_record
 from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
 from frazil.staging.project import ChunkTooLarge, Projector
 from frazil.staging.rejects import RejectFile
-from frazil.staging.storage import Storage
 from frazil.staging.write import Written
+from frazil.storage.storage import Storage
 
 _CHUNK_RECORDS = 200_000
 """Records of one chunk at most: what is kept beside small records, and told of bad ones, is more than their bytes."""
@@ -244,7 +244,7 @@ class _Stage:
         """Project a chunk that was too large as two; a single record that is too large can become no row."""
         half = table.num_rows // 2
         if not half:
-            self._rejects.add(rejects_of(records, self._topic, "project", {0: Unfit(_TOO_LARGE)}))
+            self._rejects.add(rejects_of(records, self._topic, "project", {0: RejectReason(_TOO_LARGE)}))
             return
         self._project(table.slice(0, half), records.slice(0, half))
         self._project(table.slice(half), records.slice(half))

@@ -1,12 +1,12 @@
-"""What a cycle needs from the tables it writes: those of Iceberg, or of `frazil.testing.memory`."""
+"""What a cycle needs from the tables it writes: those of Iceberg, or others in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from frazil.model import Conversion, IcebergType, Shape, StagedFile, TableName
-from frazil.tables.state import SnapshotState, TableState
+from frazil.model import Conversion, IcebergType, StagedFile, TableName, WriteShape
+from frazil.tables.rules.state import SnapshotState, TableState
 
 
 class RaceLost(Exception):
@@ -51,7 +51,7 @@ class Swap(Protocol):
         """
 
 
-class Target(Protocol):
+class WritableTable(Protocol):
     """A table, as one connector uses it."""
 
     @property
@@ -82,7 +82,7 @@ class Target(Protocol):
     def state(self) -> TableState:
         """The version read last; raises what `refresh` raises where there is none yet."""
 
-    def shape(self) -> Shape:
+    def shape(self) -> WriteShape:
         """What files are to be staged for now.
 
         Raises:
@@ -111,7 +111,7 @@ class Target(Protocol):
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.
 
-        Those from the sequence number `needed` on stay, up to `frazil.tables.expiry.MOST_KEPT` of them.
+        Those from the sequence number `needed` on stay, up to `frazil.tables.rules.expiry.MOST_KEPT` of them.
         """
 
     def write_file(self, path: str, content: bytes) -> None:
@@ -137,7 +137,7 @@ class Target(Protocol):
         """
 
 
-class Targets(Protocol):
+class TableCatalog(Protocol):
     """Where a connector finds its tables: a catalog."""
 
     @property
@@ -154,7 +154,7 @@ class Targets(Protocol):
     def list_tables(self, namespace: tuple[str, ...]) -> Sequence[TableName]:
         """All tables of a namespace; none if it does not exist."""
 
-    def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Target:
+    def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> WritableTable:
         """The table of that name, created with the properties `create` if it is missing.
 
         Raises:

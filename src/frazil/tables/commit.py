@@ -1,7 +1,7 @@
 """The swap: data files and tokens in exactly one compare-and-swap, checked before each attempt (design section 4).
 
 Each attempt looks at the very version it replaces, checks it, and either replaces that version or nothing. A pure
-rule: how a version is replaced is `frazil.tables.swap`'s for Iceberg.
+rule: how a version is replaced is `frazil.tables.iceberg.swap`'s for Iceberg.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import structlog
 from frazil import faults
 from frazil.errors import CatalogUnavailable, CommitUnknown, FrazilError
 from frazil.model import StagedFile
-from frazil.tables.base import OutcomeUnknown, RaceLost, Swap, Target
-from frazil.tables.checks import Expectation, check, require_clock, require_fresh, require_same_columns
-from frazil.tables.state import SnapshotState
-from frazil.tables.tokens import Tokens, encode, key_of
+from frazil.tables.base import OutcomeUnknown, RaceLost, Swap, WritableTable
+from frazil.tables.rules.checks import Expectation, check, require_clock, require_fresh, require_same_columns
+from frazil.tables.rules.state import SnapshotState
+from frazil.tables.rules.tokens import Tokens, encode, key_of
 
 _ATTEMPTS: Final = 20
 """Lost races in a row after which the cycle is planned again."""
@@ -40,7 +40,7 @@ class Committed:
 
 
 def commit(
-    table: Target,
+    table: WritableTable,
     files: Sequence[StagedFile],
     tokens: Tokens,
     expected: Expectation,
@@ -58,7 +58,7 @@ def commit(
         undone: called before an error goes up where it is certain that no snapshot names the files, nor ever will.
 
     Raises:
-        Fenced, TokensMoved, ShapeMoved, TableReplaced, StageTooOld: as `frazil.tables.checks` says.
+        Fenced, TokensMoved, ShapeMoved, TableReplaced, StageTooOld: as `frazil.tables.rules.checks` says.
         ClockBehind: this machine's clock is behind the table's times.
         CommitUnknown: the catalog did not say what became of the swap, and the commit is not in the table.
         CatalogUnavailable: the catalog failed before the swap.
@@ -88,7 +88,7 @@ def commit(
 class _Trying:
     """The swaps of one commit, as far as their outcomes are known."""
 
-    def __init__(self, table: Target, expected: Expectation) -> None:
+    def __init__(self, table: WritableTable, expected: Expectation) -> None:
         self._table = table
         self._expected = expected
         self.may_have_happened = False
@@ -138,7 +138,7 @@ class _Trying:
             raise CommitUnknown(name, commit, cause, looked=False) from unavailable
 
 
-def _read_back(table: Target) -> None:
+def _read_back(table: WritableTable) -> None:
     """Have the version that was made at hand. It is in the table, whether it can be read now or not."""
     try:
         table.refresh()

@@ -18,7 +18,7 @@ from tests.integration.processes import frazil, write_properties
 
 from frazil.dev.jars import pyspark_jars
 from frazil.dev.kafka import KafkaBroker
-from frazil.tables.session import PACKAGES
+from frazil.tables.jvm.session import PACKAGES
 from frazil.testing.cluster import SparkCluster
 from frazil.testing.records import produce
 from frazil.testing.topics import create_topic

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.proxy import Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port
-from frazil.testing.proxy import Forward, Proxy
 from frazil.testing.topics import create_topic
 
 _numbers = itertools.count(1)

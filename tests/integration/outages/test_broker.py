@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.outages.watching import Watch, clean_rows, send
 from tests.integration.waiting import caught_up
+from tests.proxy import Cut, Delay, Forward, Proxy, Reset, Swallow, Trickle
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import BrokerUnavailable
 from frazil.testing.crash import call_at
-from frazil.testing.proxy import Cut, Delay, Forward, Proxy, Reset, Swallow, Trickle
 from frazil.testing.topics import group_offsets, wait_until
 
 pytestmark = pytest.mark.slow

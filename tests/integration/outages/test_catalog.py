@@ -11,6 +11,7 @@ from tests.h2 import Database
 from tests.integration.conftest import AddCatalog
 from tests.integration.outages.watching import Watch, send
 from tests.integration.waiting import caught_up
+from tests.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -18,7 +19,6 @@ from frazil.errors import CatalogUnavailable, CommitUnknown
 from frazil.testing import iceberg
 from frazil.testing.crash import call_at
 from frazil.testing.oracle import verify
-from frazil.testing.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow
 from frazil.testing.topics import wait_until
 
 pytestmark = pytest.mark.slow

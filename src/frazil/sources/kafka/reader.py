@@ -21,8 +21,8 @@ from frazil.sources.base import Position
 from frazil.sources.kafka.assigning import assign
 from frazil.sources.kafka.faults import QUIET, is_missing_topic, is_vanished_offset, passes
 from frazil.sources.kafka.headers import headers_of
-from frazil.sources.kafka.patience import for_a_record
 from frazil.sources.kafka.skipping import Skipping
+from frazil.sources.kafka.timeouts import for_a_record
 
 _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024

@@ -1,0 +1,123 @@
+"""Decide for every given key what it is: a setting, not needed, without effect, not built yet, or unknown.
+
+Nothing falls through: a key that no table has is a problem, with the nearest known key as a suggestion.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from frazil.config import bounds, consumer, converters, known_keys, providers
+from frazil.config.secrets import shown
+from frazil.errors import Problem
+
+ConnectorClass = Literal[
+    "frazil.KafkaConnector",
+    "com.snowflake.kafka.connector.SnowflakeSinkConnector",
+    "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector",
+]
+"""The classes a connector file may name."""
+
+STREAMING = "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector"
+
+_SNOWPIPE_UNLESS_TOLD = "com.snowflake.kafka.connector.SnowflakeSinkConnector"
+
+
+@dataclass(slots=True)
+class Triage:
+    """The given keys, each in its place."""
+
+    settings: dict[str, str] = field(default_factory=dict, repr=False)
+    """Keys that are settings, still as text."""
+
+    consumer: dict[str, str] = field(default_factory=dict, repr=False)
+    spark: dict[str, str] = field(default_factory=dict, repr=False)
+    not_needed: list[str] = field(default_factory=list)
+    no_effect: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def sort(given: Mapping[str, str], settings: Collection[str]) -> Triage:
+    """Put every key of `given` in its place; `settings` are the keys of `ConnectorSettings`."""
+    clients = consumer.read(given)
+    triage = Triage(consumer=clients.client, no_effect=clients.no_effect, problems=clients.problems)
+    for key, value in given.items():
+        _place(triage, key, value, given, settings)
+    triage.no_effect += converters.no_effect(given)
+    triage.problems += converters.problems(given)
+    triage.problems += bounds.among(given)
+    triage.problems += _missing(given)
+    return triage
+
+
+def _place(triage: Triage, key: str, value: str, given: Mapping[str, str], settings: Collection[str]) -> None:
+    if not providers.has_placeholder(value) and (problem := bounds.problem(key, value)):
+        triage.problems.append(problem)
+    elif key in known_keys.NOT_NEEDED:
+        triage.not_needed.append(key)
+    elif reason := _no_effect(key, given):
+        triage.no_effect.append((key, reason))
+    elif key.startswith("spark."):
+        triage.spark[key] = value
+    elif providers.is_declaration(key):
+        triage.problems.append(
+            Problem(key, "counts in the worker file only. Move it there; frazil takes that file with --worker.")
+        )
+    elif key in known_keys.NOT_YET and not known_keys.NOT_YET[key].takes(value):
+        triage.problems.append(Problem(key, known_keys.NOT_YET[key].refusal(shown(key, value))))
+    elif key in settings:
+        triage.settings[key] = value
+    elif key not in known_keys.NOT_YET and not _is_read_elsewhere(key):
+        triage.problems.append(_unknown(key, settings))
+
+
+def _no_effect(key: str, given: Mapping[str, str]) -> str | None:
+    """Why `key` has no effect; settings of a plugin have none where no plugin is named."""
+    for prefix, names in known_keys.LISTS_OF_PLUGINS.items():
+        if key.startswith(prefix) and names not in given:
+            return f"`{names}` names none"
+    return known_keys.no_effect_of(key)
+
+
+def _is_read_elsewhere(key: str) -> bool:
+    """Whether `key` is a consumer's, a converter's or a plugin's."""
+    return (
+        consumer.bare(key) is not None
+        or converters.is_setting(key)
+        or key.startswith(tuple(known_keys.LISTS_OF_PLUGINS))
+    )
+
+
+def _missing(given: Mapping[str, str]) -> Iterator[Problem]:
+    """Keys that others call for."""
+    if "topics" in given and "topics.regex" in given:
+        yield Problem("topics.regex", "is given together with topics. Keep one of them.")
+    if "topics" not in given and "topics.regex" not in given:
+        yield Problem("topics", "is missing. Write topics=<names separated by commas>, or topics.regex=<pattern>.")
+    if given.get("connector.class") == _SNOWPIPE_UNLESS_TOLD:
+        if "snowflake.ingestion.method" not in given:
+            yield Problem(
+                "snowflake.ingestion.method",
+                "is missing, and this connector's default is SNOWPIPE: loading by Snowpipe files, which is not built "
+                "yet. Write snowflake.ingestion.method=SNOWPIPE_STREAMING.",
+            )
+        if "snowflake.enable.schematization" not in given:
+            yield Problem(
+                "snowflake.enable.schematization",
+                "is missing, and this connector's default is false: whole records in one RECORD_CONTENT column, which "
+                "is not built yet. Write snowflake.enable.schematization=true for one column per key.",
+            )
+
+
+def _unknown(key: str, settings: Collection[str]) -> Problem:
+    candidates = {
+        other.lower(): other
+        for other in (*settings, *known_keys.NOT_YET, *known_keys.NO_EFFECT, *known_keys.NOT_NEEDED)
+    }
+    nearest = difflib.get_close_matches(key.lower(), candidates, n=1, cutoff=0.75)
+    if nearest:
+        return Problem(key, f"is no key frazil knows. Did you mean {candidates[nearest[0]]}?")
+    return Problem(key, "is no key frazil knows, nor one like it. Remove it; docs/configuration.md lists all keys.")

@@ -1,0 +1,63 @@
+"""Whose tokens are in which tables of a catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import structlog
+
+from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, Terminal
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.iceberg.table import Table
+from frazil.tables.rules.tokens import PREFIX, Tokens, read
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorTokens:
+    """The tokens of one connector in one table."""
+
+    table: Table
+    connector: str
+    """The connector's key."""
+
+    tokens: Tokens
+
+
+def tables_of(catalog: Catalog) -> Iterator[Table]:
+    """All tables of a catalog that can be read; of the others, which may be anybody's, it is logged.
+
+    Raises:
+        CatalogUnavailable: the catalog does not say what tables it has.
+    """
+    for namespace in catalog.namespaces():
+        for name in catalog.list_tables(namespace):
+            try:
+                table = catalog.table(name)
+            except TableMissing:  # dropped since they were listed
+                continue
+            except CatalogUnavailable as error:
+                _log.error("a table is passed over: it cannot be read", table=str(name), cause=str(error))
+                continue
+            yield table
+
+
+def connector_tokens(catalog: Catalog, despite: tuple[type[Terminal], ...] = ()) -> Iterator[ConnectorTokens]:
+    """The tokens of all connectors in all tables; where some cannot be read, it is logged.
+
+    Args:
+        catalog: where the tables are.
+        despite: errors in whose place the mirror is taken, as for `frazil.tables.rules.tokens.read`.
+    """
+    for table in tables_of(catalog):
+        state = table.state()
+        for connector in sorted(state.properties_under(PREFIX)):
+            try:
+                tokens = read(state, str(table.name), connector, despite)
+            except FrazilError as error:
+                _log.error("the tokens of a connector cannot be read", connector=connector, cause=str(error))
+                continue
+            if tokens is not None:
+                yield ConnectorTokens(table, connector, tokens)

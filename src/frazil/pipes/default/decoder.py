@@ -1,0 +1,233 @@
+"""Iceberg types as a strict JSON decoder: what it accepts, DuckDB reads exactly.
+
+The decoder is msgspec's, compiled from the columns. What a type of msgspec's cannot tell, a look at the decoded value
+does: whether a decimal has too many digits, whether a text column's value is a text at all.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import types
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Final, cast
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.pipes.default.pipe import NANOSECONDS_FROM
+from frazil.pipes.default.times import TimeType, is_plain
+from frazil.pipes.default.variant_check import REFUSED as REFUSED
+from frazil.pipes.default.variant_check import becomes_variant
+
+Look = Callable[[Any], bool]
+"""Whether a decoded value is acceptable after all."""
+
+_LONG: Final = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+_LARGEST_FLOAT: Final = 3.4028234663852886e38
+_STRING: Final = str | bool | _LONG
+"""A number's text is the judge's, but for whole numbers, which DuckDB prints as they came."""
+
+
+def _digits(most: int) -> Any:
+    """A text of a whole number that DuckDB reads like the number."""
+    return Annotated[str, Meta(pattern=rf"\A-?(0|[1-9][0-9]{{0,{most - 1}}})\Z")]
+
+
+_TYPES: Final[dict[str, Any]] = {
+    "boolean": bool,
+    "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | _digits(9),
+    "long": _LONG | _digits(18),
+    "float": Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)],
+    "double": float,
+    "string": _STRING,
+    "date": dt.date,
+    "uuid": uuid.UUID,
+    "binary": Annotated[str, Meta(pattern=r"\A([0-9a-fA-F]{2})*\Z")],
+    "variant": Raw,
+    "decimal": Raw,
+}
+
+_SINCE_EPOCH: Final = Annotated[int, Meta(gt=-NANOSECONDS_FROM, lt=NANOSECONDS_FROM)]
+"""Whole numbers that are seconds, milliseconds or microseconds; not all nanoseconds are exact."""
+
+_QUICK_TIMES: Final[dict[str, Any]] = {
+    "time": Annotated[dt.time, Meta(tz=False)],
+    "timestamp": Annotated[dt.datetime, Meta(tz=False)] | _SINCE_EPOCH,
+    "timestamptz": dt.datetime | _SINCE_EPOCH,
+}
+"""Faster than the exact forms and a little wider: whoever uses them asks DuckDB for the form."""
+
+
+class _Time:
+    """A text in the form a time column takes; the decoder keeps one of each kind, not the texts."""
+
+    name: TimeType
+
+
+class _TimeOfDay(_Time):
+    name = "time"
+
+
+class _Timestamp(_Time):
+    name = "timestamp"
+
+
+class _TimestampTz(_Time):
+    name = "timestamptz"
+
+
+_EXACT_TIMES: Final[dict[str, type[_Time]]] = {kind.name: kind for kind in (_TimeOfDay, _Timestamp, _TimestampTz)}
+_ACCEPTED: Final[dict[type[Any], _Time]] = {kind: kind() for kind in _EXACT_TIMES.values()}
+
+
+class _Judged:
+    """A value the decoder cannot describe; only null is accepted."""
+
+
+class Dialect:
+    """How types are decoded for one connector."""
+
+    def __init__(self, time_zone: str) -> None:
+        """Texts without a zone mean `time_zone`; DuckDB takes them for UTC."""
+        self._needs_zone = time_zone != "UTC"
+
+    def decoder(self, record: Any) -> Callable[[bytes | str], Any]:
+        """A decoder for a struct that `struct` made."""
+        return msgspec.json.Decoder(record, dec_hook=self._hook).decode
+
+    def column(self, kind: IcebergType, *, quick: bool) -> Any:
+        """What the decoder accepts for a column; `quick` for times whose form is checked elsewhere."""
+        if quick and isinstance(kind, Primitive) and kind.name in _QUICK_TIMES:
+            if kind.name == "timestamptz" and self._needs_zone:
+                return Annotated[dt.datetime, Meta(tz=True)] | _SINCE_EPOCH
+            return _QUICK_TIMES[kind.name]
+        return self._within(kind)
+
+    def _within(self, kind: IcebergType) -> Any:
+        match kind:
+            case Primitive(name=name):
+                return _EXACT_TIMES.get(name) or _TYPES[name]
+            case ListType(element=element, element_required=required):
+                inner = self._within(element)
+                return types.GenericAlias(list, inner if required else _optional(inner))
+            case MapType(key=key, value=value, value_required=required):
+                if key != Primitive("string"):
+                    return _Judged
+                inner = self._within(value)
+                return types.GenericAlias(dict, (str, inner if required else _optional(inner)))
+            case StructType(fields=fields):
+                return self._struct_of(fields)
+
+    def _struct_of(self, columns: tuple[Column, ...]) -> Any:
+        if not all(is_field_name(column.name) for column in columns):
+            return _Judged
+        fields = [
+            field(_place(number), self._within(column.type), required=column.required, present=bool(column.default))
+            for number, column in enumerate(columns)
+        ]
+        return struct("Struct", fields, {_place(number): column.name for number, column in enumerate(columns)})
+
+    def _hook(self, kind: type[_Time | _Judged], value: Any) -> _Time:
+        """Accept a text for a time column only in the forms DuckDB reads exactly."""
+        accepted = _ACCEPTED.get(kind)
+        needs_zone = self._needs_zone
+        if accepted is None or not isinstance(value, str) or not is_plain(accepted.name, value, needs_zone=needs_zone):
+            raise TypeError("not in the column's form")
+        return accepted
+
+
+def struct(name: str, fields: list[Any], renamed: Mapping[str, str]) -> Any:
+    """A struct for the decoder: `fields` as `field` makes them, `renamed` their keys by place."""
+    # Required fields come first: Python's signatures want those without a default in front.
+    ordered = sorted(fields, key=len)
+    return msgspec.defstruct(name, ordered, rename=renamed, forbid_unknown_fields=True, gc=False)
+
+
+def field(place: str, kind: Any, *, required: bool, present: bool) -> tuple[Any, ...]:
+    """A field of a struct: `required` when null is refused, `present` when the key must be there."""
+    if kind is Raw:
+        return (place, kind) if required or present else (place, kind, _NULL)
+    kind = kind if required else kind | None
+    return (place, kind) if required or present else (place, kind | UnsetType, UNSET)
+
+
+_NULL: Final = Raw(b"null")
+"""What a raw field has whose key is absent: nothing that looks at it has to ask for more."""
+
+
+_FIELD_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
+
+
+def is_field_name(key: str) -> bool:
+    """Whether msgspec takes a field of that name; records with other keys are refused, and read by the judge."""
+    return _FIELD_NAME.fullmatch(key) is not None
+
+
+def is_null(value: Any) -> bool:
+    """Whether a decoded value stands for NULL."""
+    return value is None or value is UNSET or (type(value) is Raw and bytes(value) == b"null")
+
+
+def look(kind: IcebergType, *, required: bool) -> Look | None:
+    """What is left to look at in a decoded value, if anything is."""
+    match kind:
+        case Primitive(name="decimal"):
+            return _look_at_decimal(kind, required=required)
+        case Primitive(name="variant"):
+            return becomes_variant
+        case ListType(element=element, element_required=element_required):
+            return _all(look(element, required=element_required))
+        case MapType(key=key, value=value, value_required=value_required) if key == Primitive("string"):
+            inner = _all(look(value, required=value_required))
+            return inner and (lambda found: not found or inner(found.values()))
+        case StructType(fields=fields):
+            return _look_at_fields(fields)
+        case _:
+            return None
+
+
+def look_at_text(value: Raw) -> bool:
+    """Whether a text column takes a raw value as DuckDB reads it: a text, a whole number, an object or an array."""
+    raw = bytes(value)
+    # An escaped code point may be half of a surrogate pair.
+    return b"\\u" not in raw and (raw[0] in _OPENING or _PLAIN_TEXT(raw) is not None)
+
+
+_OPENING: Final = b'"{['
+_PLAIN_TEXT: Final = re.compile(rb"null|true|false|-?(0|[1-9][0-9]{0,17})").fullmatch
+
+
+def _look_at_decimal(kind: Primitive, *, required: bool) -> Look:
+    before = kind.precision - kind.scale
+    whole = f"(0|[1-9][0-9]{{0,{before - 1}}})" if before else "0"
+    fraction = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
+    null = "" if required else "|null"
+    # A text of a number is read like the number.
+    matches = re.compile(f'("?)-?{whole}{fraction}\\1{null}'.encode()).fullmatch
+    return cast("Look", matches)
+
+
+def _all(inner: Look | None) -> Look | None:
+    return inner and (lambda values: not values or all(map(inner, values)))
+
+
+def _look_at_fields(fields: Iterable[Column]) -> Look | None:
+    looks = [
+        (_place(number), found)
+        for number, column in enumerate(fields)
+        if (found := look(column.type, required=column.required))
+    ]
+    if not looks:
+        return None
+    return lambda value: value is None or value is UNSET or all(each(getattr(value, place)) for place, each in looks)
+
+
+def _place(number: int) -> str:
+    return f"field_{number}"
+
+
+def _optional(kind: Any) -> Any:
+    return kind if kind is Raw else cast("Any", kind) | None

@@ -1,0 +1,227 @@
+"""The fast tier's check: a decoder compiled from the table's columns that accepts only what COPY reads exactly.
+
+The decoder is strict: a JSON value must have the column's own JSON type and be in its range, and every key must be
+known. It builds nothing that is kept; its whole result is which rows it refuses. Those go to
+`frazil.pipes.default.exact_validation`, which gives the reason or writes the record anew.
+
+Keys are learned from the records: a table's columns may be spelled in another case than the records' keys, and keys
+without a column are counted. What was learned lasts as long as the task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from msgspec import UNSET, Raw
+
+from frazil.model import Column, Conversion, Primitive
+from frazil.pipes.default.decoder import (
+    REFUSED,
+    Dialect,
+    Look,
+    field,
+    is_field_name,
+    is_null,
+    look,
+    look_at_text,
+    struct,
+)
+from frazil.pipes.default.drift import members
+from frazil.pipes.default.exact_json import DEEPEST, CoercionError, Object, parse
+from frazil.pipes.default.pipe import DefaultPipe, Reading
+
+_KEYS_LEARNED: Final = 500
+"""Keys without a column that get a place in the decoder; records with others are counted one by one."""
+
+_SPELLINGS_LEARNED: Final = 8
+"""Spellings of one column's key that the statement reads, each anew; records with others are written anew."""
+
+_STRING: Final = Primitive("string")
+
+
+class FastValidation:
+    """Screens the records of one table."""
+
+    def __init__(self, pipe: DefaultPipe, conversion: Conversion, *, keeps_unknown: bool = False) -> None:
+        """Screen for the table of `pipe`; `keeps_unknown` when new keys may become columns and so need usable names."""
+        self._payload = pipe.payload()
+        self._pipe = pipe
+        self._keeps_unknown = keeps_unknown
+        self._dialect = Dialect(conversion.time_zone)
+        self._quick = True
+        self._defaults = frozenset(column.name for column in self._payload if column.default is not None)
+        self._takes_tombstones = not self._defaults and not any(column.required for column in self._payload)
+        self.reading = Reading({}, set())
+        """How the columns' keys were spelled so far, and which text columns had objects or arrays."""
+
+        self._unknown: dict[str, str] = {}
+        """Keys without a column, and their places in the decoder."""
+
+        self._compile()
+
+    def refused(self, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
+        """The rows that must go to the judge; counts keys without a column into `unknown`.
+
+        Args:
+            values: JSON texts; None for a tombstone.
+            unknown: how many of the accepted records have each key that has no column.
+        """
+        if not self._defaults:
+            return self._pass(values, unknown)
+        texts = list(values)
+        while True:
+            # A record without the key of a default is fine as long as no record has the key: then they all get it.
+            before = self._defaults & self.reading.spellings.keys()
+            counted = unknown.copy()
+            rows = self._pass(texts, counted)
+            if self._defaults & self.reading.spellings.keys() == before:
+                unknown.update(counted - unknown)
+                return rows
+
+    def look_closely(self) -> None:
+        """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
+        if self._quick:
+            self._quick = False
+            self._compile()
+
+    def _pass(self, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
+        rows: list[int] = []
+        for row, value in enumerate(values):
+            if value is None:
+                if not self._takes_tombstones:
+                    rows.append(row)
+                continue
+            try:
+                decoded = self._decode(value)
+            except REFUSED:
+                decoded = self._after_learning(value)
+            if decoded is None or (len(value) > _SHALLOW and _is_too_deep(value)):
+                rows.append(row)
+                continue
+            for place, fits in self._looks:
+                if not fits(getattr(decoded, place)):
+                    rows.append(row)
+                    break
+            else:
+                if self._needed and self._lacks_needed(decoded):
+                    rows.append(row)
+                    continue
+                for key, place in self._unknown.items():
+                    if getattr(decoded, place) is not UNSET:
+                        unknown[key] += 1
+        return rows
+
+    def _lacks_needed(self, decoded: Any) -> bool:
+        return any(all(is_null(getattr(decoded, place)) for place in places) for places in self._needed)
+
+    def _after_learning(self, value: bytes | str) -> Any:
+        """Learn from a refused record and try again; None if it is still refused."""
+        try:
+            found = members(value)
+        except REFUSED:
+            self._learn_exactly(value)
+            return None
+        learned = self._learn(found)
+        if self._learn_documents(found) or learned:
+            self._compile()
+        try:
+            return self._decode(value)
+        except REFUSED:
+            return None
+
+    def _learn_exactly(self, value: bytes | str) -> None:
+        """Learn the columns' keys from a record that only the judge can read: it may land."""
+        try:
+            parsed = parse(value if isinstance(value, str) else value.decode())
+        except (CoercionError, RecursionError):
+            return
+        if isinstance(parsed, Object) and self._learn(key for key, _ in parsed if self._pipe.column_for(key)):
+            self._compile()
+
+    def _learn(self, keys: Iterable[str]) -> bool:
+        learned = False
+        spellings = self.reading.spellings
+        for key in keys:
+            column = self._pipe.column_for(key)
+            if column is not None:
+                known = spellings.setdefault(column.name, [])
+                if key not in known and len(known) < _SPELLINGS_LEARNED:
+                    known.append(key)
+                    learned = True
+            elif key not in self._unknown and len(self._unknown) < _KEYS_LEARNED and self._may_learn(key):
+                self._unknown[key] = f"unknown_{len(self._unknown)}"
+                learned = True
+        return learned
+
+    def _learn_documents(self, found: Mapping[str, Raw]) -> bool:
+        """Learn which text columns get objects and arrays, whose JSON text they hold."""
+        documents = {
+            column.name
+            for key, raw in found.items()
+            if (column := self._pipe.column_for(key)) and column.type == _STRING and bytes(raw)[:1] in (b"{", b"[")
+        }
+        learned = documents - self.reading.documents
+        self.reading.documents.update(learned)
+        return bool(learned)
+
+    def _may_learn(self, key: str) -> bool:
+        return is_field_name(key) and (self._pipe.can_name_column(key) or not self._keeps_unknown)
+
+    def _compile(self) -> None:
+        fields: list[Any] = []
+        renamed: dict[str, str] = {}
+        self._looks: list[tuple[str, Look]] = []
+        """What is left to look at once a record is decoded, by place."""
+
+        self._needed: list[tuple[str, ...]] = []
+        """Places of the decoder of which one must have a value, for each required column it cannot require itself.
+
+        Without any place all records are refused: of a default whose key it cannot name, each may lack the key."""
+
+        for number, column in enumerate(self._payload):
+            spellings = self.reading.spellings.get(column.name, ())
+            places = {f"column_{number}_{which}": key for which, key in enumerate(spellings) if is_field_name(key)}
+            fields.extend(self._fields(column, tuple(places), certain=len(spellings) == len(places) == 1))
+            renamed |= places
+        for key, place in self._unknown.items():
+            renamed[place] = key
+            fields.append((place, Raw, UNSET))
+        self._decode = self._dialect.decoder(struct("Record", fields, renamed))
+
+    def _fields(self, column: Column, places: tuple[str, ...], *, certain: bool) -> list[Any]:
+        """The decoder's fields for a column; `certain` when it has one spelling and so one place."""
+        document = column.name in self.reading.documents
+        kind = Raw if document else self._dialect.column(column.type, quick=self._quick)
+        found = look_at_text if document else look(column.type, required=False)
+        if found:
+            self._looks.extend((place, found) for place in places)
+        required = column.required and certain and kind is not Raw
+        unseen = column.default is not None and not places and column.name in self.reading.spellings
+        if unseen or (column.required and not required and (places or column.default is None)):
+            self._needed.append(places)
+        # A record that lacks a key with a default is written anew, with the default.
+        return [field(place, kind, required=required, present=column.default is not None) for place in places]
+
+
+_SHALLOW: Final = 2 * DEEPEST
+"""Bytes of a record that has no room for more levels than `DEEPEST`."""
+
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_OTHERS: Final = bytes(set(range(256)) - set(b'[]{}"'))
+_STRINGS: Final = re.compile(rb'"[^"]*"')
+
+
+def _is_too_deep(value: bytes | str) -> bool:
+    """Whether a record is nested deeper than the judge allows: the decoder does not count levels."""
+    data = value.encode() if isinstance(value, str) else value
+    if data.count(b"[") + data.count(b"{") <= DEEPEST:
+        return False
+    # Only what is done to the whole text at once is quick enough for one of many megabytes.
+    left = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(_BRACKETS, _OTHERS).replace(b'""', b"")
+    left = _STRINGS.sub(b"", left)
+    for _ in range(DEEPEST + 1):  # the record itself is level 0
+        left = left.replace(b"[]", b"")  # the innermost level
+    return bool(left)

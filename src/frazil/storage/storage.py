@@ -1,0 +1,118 @@
+"""From executor-local scratch to the table's location, through one class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from frazil.errors import StorageNotSupported, StorageRefused, StorageUnavailable
+from frazil.storage import local
+from frazil.storage.file_systems import place
+from frazil.storage.found import FoundFile
+from frazil.storage.local import local_path
+
+_NO_SUCH: Final = re.compile(r"NO_SUCH_BUCKET|ContainerNotFound|bucket does not exist|PermanentRedirect|status 301")
+"""What stores say of buckets that are not there, or elsewhere."""
+
+_REFUSED: Final = re.compile(
+    r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|SIGNATURE_DOES_NOT_MATCH|UNRECOGNIZED_CLIENT"
+    r"|MISSING_AUTHENTICATION_TOKEN|PERMISSION_DENIED|UNAUTHENTICATED|Authentication ?Failed|Authorization\w+"
+    r"|AccessControlException|status 40[13]|Could not create credentials"
+)
+"""What they say of credentials."""
+
+_PASSING: Final = re.compile(r"s3\.session-token|gcs\.oauth2\.token|adls\.sas-token\..*")
+"""What opens a store for some time only; the next cycle has another one."""
+
+_MASK: Final = "****"
+_SECRET: Final = re.compile(r"secret|token|access-key|account\.key|connection-string")
+"""Properties whose values may never be shown."""
+
+_SIGNATURE: Final = re.compile(r"(?<=[?&])(sig|X-Amz-[\w-]+)=[^&\s'\"]+", re.IGNORECASE)
+
+
+class Storage:
+    """Writes files to where a table keeps its data, and finds them there.
+
+    Every method raises:
+        StorageUnavailable: the storage did not answer, or failed.
+        StorageRefused: it does not want these credentials, or what it was asked for.
+        StorageNotSupported: the location is none that can be written to.
+    """
+
+    def __init__(self, access: Mapping[str, str] | None = None, *, synced: bool = True) -> None:
+        """Make one.
+
+        Args:
+            access: what opens it: properties by the names of Iceberg's FileIO. A local one needs none.
+            synced: whether files moved to local disks are there even after a power cut.
+        """
+        self._access = access or {}
+        self._synced = synced
+
+    def move(self, source: Path, location: str) -> None:
+        """Move a finished local file to `location`; nobody sees it there before it is whole."""
+        with self._errors_of(location):
+            target = local_path(location)
+            if target is None:
+                place(location, self._access).receive(source)
+            else:
+                local.move(source, target, synced=self._synced)
+
+    def holds(self, location: str) -> bool:
+        """Whether the file that somebody moved there is to be found from here; where it is no path, it always is."""
+        path = local_path(location)
+        return path is None or path.is_file()
+
+    def delete(self, location: str) -> None:
+        """Delete a file this task moved there, if it is there."""
+        with self._errors_of(location):
+            path = local_path(location)
+            if path is None:
+                place(location, self._access).delete()
+            else:
+                path.unlink(missing_ok=True)
+
+    def files(self, directory: str, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:
+        """The files right in `directory`, if there is one, whose names are `wanted`; no directories, no links."""
+        with self._errors_of(directory):
+            path = local_path(directory)
+            if path is None:
+                yield from place(directory, self._access).files(directory, wanted)
+            else:
+                yield from local.files(directory, path, wanted)
+
+    def now(self, directory: str) -> float:
+        """What the clock of the directory's file system says, in seconds since the epoch."""
+        with self._errors_of(directory):
+            path = local_path(directory)
+            return place(directory, self._access).now() if path is None else local.now(path)
+
+    @contextmanager
+    def _errors_of(self, location: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._error(location, str(error)) from None
+        except pa.ArrowException as error:
+            raise StorageNotSupported(f"{location}: {error}") from None
+
+    def _error(self, location: str, said: str) -> StorageUnavailable | StorageRefused:
+        cause = f"{location}: {self._without_secrets(said)}"
+        if local_path(location) is None:
+            passing = any(_PASSING.fullmatch(key) for key in self._access)
+            if _NO_SUCH.search(said) or (_REFUSED.search(said) and not passing):
+                return StorageRefused(cause)
+        return StorageUnavailable(cause)
+
+    def _without_secrets(self, text: str) -> str:
+        """What a store says, without what opened it: addresses in its messages may have it."""
+        for key, value in self._access.items():
+            if value and _SECRET.search(key):
+                text = text.replace(value, _MASK)
+        return _SIGNATURE.sub(rf"\1={_MASK}", text)

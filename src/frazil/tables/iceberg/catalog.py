@@ -1,0 +1,215 @@
+"""Namespaces and tables of one Iceberg catalog, by names that travel as lists, never as dotted strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from frazil.errors import CatalogUnavailable, TableMissing
+from frazil.model import Column, Conversion, IcebergType, TableName
+from frazil.pipes import record_metadata
+from frazil.pipes.default.pipe import is_metadata
+from frazil.records import metadata
+from frazil.tables.iceberg.access import LOCAL
+from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type
+from frazil.tables.iceberg.syncing import SyncBelow
+from frazil.tables.iceberg.table import CREATED_BY, Table
+from frazil.tables.rules.names import matching, meant
+from frazil.tables.rules.schema import schema_to_json
+
+PROPERTIES_OF_CREATED: Final = {
+    CREATED_BY: "true",
+    "format-version": "3",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "write.metadata.compression-codec": "gzip",
+    "write.parquet.compression-codec": "zstd",
+}
+"""Properties of a table frazil creates; metadata files are replaced at every commit, so old ones are deleted."""
+
+PROPERTIES_ON_LOCAL_DISKS: Final = {"write.metadata.compression-codec": "none"}
+"""Over those, of a table on a local disk: it takes the bytes sooner than a core gzips them (docs/decisions/0007)."""
+
+_LOWER_CASE: Final = frozenset({"GlueCatalog", "HiveCatalog"})
+"""Classes of catalogs that take names in lower case, or make them so."""
+
+_NO_SUCH_NAMESPACE: Final = frozenset({"NoSuchNamespaceException", "EntityNotFoundException"})
+"""What catalogs throw that list the tables of a namespace they do not have; the second is Glue's own."""
+
+_log = structlog.get_logger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+class Catalog:
+    """The catalog a connector writes to; see `frazil.tables.base.Targets`."""
+
+    def __init__(
+        self, java: Any, gateway: Any, name: str, at_once: int = 1, sync_below: SyncBelow | None = None
+    ) -> None:
+        """Wrap Iceberg's Java `Catalog`.
+
+        Args:
+            java: the catalog.
+            gateway: py4j's, which reaches it.
+            name: Spark's name for it.
+            at_once: how many of its tables may be opened and committed to at a time.
+            sync_below: has what is written to a local location synced; None where nothing is to be.
+        """
+        self.at_once = at_once
+        self._sync_below = sync_below
+        self._java = java
+        self._gateway = gateway
+        self.jvm = gateway.jvm
+        self.name = name
+        self.lower_case = str(java.getClass().getSimpleName()) in _LOWER_CASE
+        """Whether all its names are in lower case."""
+
+    def namespace(self, name: str) -> tuple[str, ...]:
+        """The namespace of that name: the existing one equal ignoring case, else the name as written.
+
+        Dots separate levels; a name of several levels is taken as written.
+        """
+        levels = tuple(name.split("."))
+        if len(levels) > 1:
+            return levels
+        return (matching((found[0] for found in self.namespaces()), name) or name,)
+
+    def ensure_namespace(self, namespace: tuple[str, ...]) -> None:
+        """Create the namespace unless it exists."""
+        if self._has(namespace):
+            return
+        try:
+            self._java.createNamespace(self._namespace(namespace))
+        except java_errors() as error:
+            # Somebody else may have made it meanwhile, which not every catalog tells by AlreadyExistsException.
+            if not self._has(namespace):
+                raise CatalogUnavailable(f"create the namespace {'.'.join(namespace)}", java_message(error)) from error
+
+    def list_tables(self, namespace: tuple[str, ...]) -> list[TableName]:
+        """All tables of a namespace; none if it does not exist."""
+        try:
+            listed = self._java.listTables(self._namespace(namespace))
+        except java_errors() as error:
+            if java_class(error) in _NO_SUCH_NAMESPACE:
+                return []
+            raise CatalogUnavailable(f"list the tables of {'.'.join(namespace)}", java_message(error)) from error
+        return sorted(TableName(namespace, str(each.name())) for each in listed)
+
+    def namespaces(self) -> list[tuple[str, ...]]:
+        """All top-level namespaces."""
+        try:
+            found = list(self._java.listNamespaces())
+        except java_errors() as error:
+            if java_class(error) == "NoSuchNamespaceException":
+                # What a Hadoop catalog says of a warehouse that is still empty.
+                return []
+            raise CatalogUnavailable("list namespaces", java_message(error)) from error
+        return sorted(tuple(str(level) for level in each.levels()) for each in found)
+
+    def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
+        """The table a name means, as `frazil.tables.rules.names.meant` has it."""
+        existing = () if quoted else self.list_tables(namespace)
+        return meant(namespace, name, existing, quoted=quoted, lower=self.lower_case)
+
+    def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> Table:
+        """The table of that name, created with the properties `create` if it is missing.
+
+        Raises:
+            TableMissing: there is none, and `create` is None.
+            TableNotSupported: it exists and frazil cannot write it.
+        """
+        try:
+            java = self.load(name)
+        except TableMissing:
+            if create is None:
+                raise
+            java = self.create(name, record_metadata.created_type(conversion), create)
+        table = self._wrapped(name, java, conversion)
+        told = next((column for column in table.shape().columns if is_metadata(column)), None)
+        if told and conversion.structured_headers and not record_metadata.keeps_structure(told):
+            _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
+        return table
+
+    def table(self, name: TableName) -> Table:
+        """The table of that name as it is, to be read; whether frazil can write it is not asked.
+
+        Raises:
+            TableMissing: there is none of that name.
+            CatalogUnavailable: the catalog did not answer.
+        """
+        return self._wrapped(name, self.load(name), Conversion())
+
+    def load(self, table: TableName) -> Any:
+        """Iceberg's Java table.
+
+        Raises:
+            TableMissing: there is none of that name.
+            CatalogUnavailable: the catalog did not answer.
+        """
+        try:
+            return self._java.loadTable(self._identifier(table))
+        except java_errors() as error:
+            if java_class(error) in ("NoSuchTableException", "NoSuchNamespaceException"):
+                raise TableMissing(str(table)) from error
+            raise CatalogUnavailable(f"load the table {table}", java_message(error)) from error
+
+    def exists(self, table: TableName) -> bool:
+        """Whether the table exists."""
+        return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
+
+    def create(self, table: TableName, told: IcebergType, properties: Mapping[str, str]) -> Any:
+        """Create the table with RECORD_METADATA only; its other columns come with the first records.
+
+        Args:
+            table: its name.
+            told: the type of RECORD_METADATA.
+            properties: Iceberg's, over those every created table has.
+        """
+        self.ensure_namespace(table.namespace)
+        columns = (Column(1, metadata.COLUMN, told),)
+        schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
+        builder = self._java.buildTable(self._identifier(table), schema)
+        for key, value in {**PROPERTIES_OF_CREATED, **properties}.items():
+            builder = builder.withProperty(key, value)
+        try:
+            made = builder.create()
+            if LOCAL.match(str(made.location())):
+                update = made.updateProperties()
+                for key, value in PROPERTIES_ON_LOCAL_DISKS.items():
+                    update = update.set(key, value)
+                update.commit()
+        except java_errors() as error:
+            if java_class(error) == "AlreadyExistsException":
+                return self.load(table)
+            raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
+        return made
+
+    def _wrapped(self, name: TableName, java: Any, conversion: Conversion) -> Table:
+        table = Table(self.jvm, name, java, conversion, lambda: self.load(name))
+        if self._sync_below:
+            # Its rejects are beside it.
+            self._sync_below(table.location.rpartition("/")[0])
+        return table
+
+    def _namespace(self, levels: tuple[str, ...]) -> Any:
+        # A list of levels, not a dotted string: a name may hold dots of its own.
+        array = self._gateway.new_array(java_type(self.jvm, "java.lang.String"), len(levels))
+        for index, level in enumerate(levels):
+            array[index] = level
+        return java_type(self.jvm, "org.apache.iceberg.catalog.Namespace").of(array)
+
+    def _has(self, namespace: tuple[str, ...]) -> bool:
+        java = self._namespace(namespace)
+        return bool(self._call("look for a namespace", lambda: self._java.namespaceExists(java)))
+
+    def _identifier(self, table: TableName) -> Any:
+        identifier = java_type(self.jvm, "org.apache.iceberg.catalog.TableIdentifier")
+        return identifier.of(self._namespace(table.namespace), table.name)
+
+    def _call(self, action: str, request: Callable[[], _Answer]) -> _Answer:
+        try:
+            return request()
+        except java_errors() as error:
+            raise CatalogUnavailable(action, java_message(error)) from error

@@ -1,0 +1,322 @@
+"""Offset tokens: their form, and the one function that reads them from a table (design section 4).
+
+The tokens of a connector are one JSON object, deflated and base64-encoded. It stands in the summary of every snapshot
+the connector commits and, mirrored in the same swap, in a table property of the same name:
+
+    {"v": 1, "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>", "opener": "host-7 (pid 4711)",
+     "epoch": 7, "snapshot-seq": 41,
+     "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "tokens": ["1041", null], "epochs": [3, null],
+                           "counts": [[1040, 1042, 2], [0, 0, 0]], "lost": [0, 0],
+                           "times": [1760000000000, null]}},
+     "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
+
+Lists are indexed by partition. A token is the last offset covered (null: the channel was never opened), an epoch a
+leader epoch whose leader had everything up to there (KIP-320), counts are rows inserted, records parsed and records
+rejected, lost are offsets whose records the broker lost, times the ms since the epoch of the commit that last moved the
+channel.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+import orjson
+
+from frazil.errors import CherryPicked, TableBegunAnew, Terminal, TokensUncertain, TokensUnreadable
+from frazil.model import SourcePartition
+from frazil.tables.rules.stages import connector_in_names, stage_of_data
+from frazil.tables.rules.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors, was_set
+
+VERSION: Final = 1
+PREFIX: Final = "frazil.tokens."
+"""What the summary key and the table property begin with; the connector's key follows."""
+
+RESET: Final = "frazil.reset"
+"""The summary key of the audit entry where somebody reset channels."""
+
+ADOPTED: Final = "frazil.adopt"
+"""The summary key of the audit entry where a table took over the tokens of another one."""
+
+
+PRUNED: Final = "frazil.prune"
+"""The summary key of the audit entry where tokens of topics that are gone were dropped."""
+
+
+class Identified(Protocol):
+    """What says which topic one is: the cluster it is in and its own id."""
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's id."""
+
+    @property
+    def id(self) -> str:
+        """The topic's own id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What the tokens say of one channel."""
+
+    token: str | None = None
+    """The last offset covered; None if the channel was never opened."""
+
+    leader_epoch: int | None = None
+    """A leader epoch whose leader had everything up to the token in its log; None where it is not known."""
+
+    inserted: int = 0
+    parsed: int = 0
+    errors: int = 0
+    time: int | None = None
+    """When it was last moved, in ms since the epoch."""
+
+    lost: int = 0
+    """Offsets that retention deleted before they were read, or a truncation took away after."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTokens:
+    """The channels of one topic, and which topic it is."""
+
+    cluster: str
+    id: str
+    channels: tuple[Channel, ...]
+    """By partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """All a connector knows of its channels on one table."""
+
+    name: str
+    """The connector's name as the user wrote it."""
+
+    commit: str
+    """Unique for every commit: equal commits mean equal tokens."""
+
+    owner: str
+    """Unique for every opener."""
+
+    epoch: int
+    """Raised by every open of the connector on the table."""
+
+    snapshot_seq: int = 0
+    """The sequence number of the snapshot that carries these tokens."""
+
+    topics: Mapping[str, TopicTokens] = field(default_factory=dict)
+    last_error: Mapping[str, Any] | None = None
+    rejects: str | None = None
+    """Path of the newest reject list that is not delivered."""
+
+    opener: str = ""
+    """Where the owner runs, for people who look for it: host and process id."""
+
+    def channel(self, partition: SourcePartition) -> Channel:
+        """What is known of one channel."""
+        topic = self.topics.get(partition.topic)
+        if topic is None or partition.partition >= len(topic.channels):
+            return Channel()
+        return topic.channels[partition.partition]
+
+    def partitions(self) -> list[SourcePartition]:
+        """All channels they speak of, those without a token included."""
+        return [
+            SourcePartition(name, number)
+            for name, topic in self.topics.items()
+            for number in range(len(topic.channels))
+        ]
+
+    def with_channel(self, partition: SourcePartition, channel: Channel, cluster: str, identity: str) -> Tokens:
+        """These tokens with one channel replaced."""
+        of = {partition.topic: TopicTokens(cluster, identity, ())}
+        return self.with_channels({partition: channel}, of)
+
+    def with_channels(self, channels: Mapping[SourcePartition, Channel], of: Mapping[str, Identified]) -> Tokens:
+        """These tokens with some channels replaced; `of` says which topics they are of, by name."""
+        by_topic: dict[str, dict[int, Channel]] = {}
+        for partition, channel in channels.items():
+            by_topic.setdefault(partition.topic, {})[partition.partition] = channel
+        topics = dict(self.topics)
+        for name, replaced in by_topic.items():
+            known = self.topics[name].channels if name in self.topics else ()
+            padded = [*known, *(Channel() for _ in range(max(replaced) + 1 - len(known)))]
+            for number, channel in replaced.items():
+                padded[number] = channel
+            topics[name] = TopicTokens(of[name].cluster, of[name].id, tuple(padded))
+        return replace(self, topics=topics)
+
+
+def key_of(connector: str) -> str:
+    """The summary key and table property of a connector's tokens."""
+    return PREFIX + connector
+
+
+def encode(tokens: Tokens) -> str:
+    """The tokens as they stand in the table."""
+    document = {
+        "v": VERSION,
+        "name": tokens.name,
+        "commit": tokens.commit,
+        "owner": tokens.owner,
+        "opener": tokens.opener,
+        "epoch": tokens.epoch,
+        "snapshot-seq": tokens.snapshot_seq,
+        "topics": {
+            name: {
+                "cluster": topic.cluster,
+                "id": topic.id,
+                "tokens": [channel.token for channel in topic.channels],
+                "epochs": [channel.leader_epoch for channel in topic.channels],
+                "counts": [[channel.inserted, channel.parsed, channel.errors] for channel in topic.channels],
+                "lost": [channel.lost for channel in topic.channels],
+                "times": [channel.time for channel in topic.channels],
+            }
+            for name, topic in tokens.topics.items()
+        },
+        "last-error": tokens.last_error,
+        "rejects": tokens.rejects,
+    }
+    return base64.b64encode(zlib.compress(orjson.dumps(document))).decode()
+
+
+def decode(text: str) -> Tokens:
+    """The tokens from their text.
+
+    Raises:
+        ValueError: the text is not what `encode` writes, or of a version after ours; the message says why.
+    """
+    try:
+        document = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+        if document["v"] != VERSION:
+            raise ValueError(f"their version is {document['v']}, this program knows {VERSION}")
+        return Tokens(
+            name=document["name"],
+            commit=document["commit"],
+            owner=document["owner"],
+            opener=document["opener"],
+            epoch=document["epoch"],
+            snapshot_seq=document["snapshot-seq"],
+            topics={name: _topic(topic) for name, topic in document["topics"].items()},
+            last_error=document["last-error"],
+            rejects=document["rejects"],
+        )
+    except (binascii.Error, zlib.error, AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"they are damaged ({type(error).__name__}: {error})") from error
+
+
+def read(state: TableState, table: str, connector: str, despite: tuple[type[Terminal], ...] = ()) -> Tokens | None:
+    """The connector's tokens in one version of a table; None if it never opened it.
+
+    They are those of the nearest ancestor of the current snapshot that carries them, so that a rollback to a snapshot
+    of ours rolls them back too. Where all such ancestors expired, they are the mirror's.
+
+    Args:
+        state: the version.
+        table: its name, for messages.
+        connector: the connector's key.
+        despite: errors in whose place the mirror is taken, whatever the table's history says.
+
+    Raises:
+        TableBegunAnew: the table was replaced in place after they were written.
+        TokensUncertain: the table was rolled back past them, or set to where nobody can tell whether they hold.
+        CherryPicked: one of our snapshots was cherry-picked on top of them.
+        TokensUnreadable: they are damaged or from a later version.
+    """
+    try:
+        return _by_history(state, table, connector)
+    except despite:
+        return mirrored(state, table, connector)
+
+
+def carried(snapshot: SnapshotState, table: str, connector: str) -> Tokens | None:
+    """The tokens in the summary of a snapshot; None if it is not one of the connector's.
+
+    Raises:
+        TokensUnreadable: they are damaged or from a later version.
+    """
+    text = snapshot.summary(key_of(connector))
+    return None if text is None else _decoded(text, table)
+
+
+def mirrored(state: TableState, table: str, connector: str) -> Tokens | None:
+    """The tokens of the last commit to any branch of the table; None if there was none.
+
+    Raises:
+        TokensUnreadable: they are damaged or from a later version.
+    """
+    mirror = state.property(key_of(connector))
+    return None if mirror is None else _decoded(mirror, table)
+
+
+def last_epoch(state: TableState, connector: str, known: Tokens | None) -> int:
+    """The highest owner epoch there ever was; after a rollback, that is not the one of the tokens `known`."""
+    try:
+        newest = mirrored(state, "", connector)
+    except TokensUnreadable:
+        newest = None
+    return max(each.epoch if each else 0 for each in (known, newest))
+
+
+def read_after_expiry(state: TableState, table: str, connector: str, expired: Collection[int]) -> Tokens | None:
+    """What `read` would find once these snapshots have expired; raises what it would raise."""
+    return _by_history(state, table, connector, expired)
+
+
+def _by_history(state: TableState, table: str, connector: str, expired: Collection[int] = ()) -> Tokens | None:
+    history: list[SnapshotState] = []
+    for snapshot in ancestors(state, expired):
+        tokens = carried(snapshot, table, connector)
+        if tokens is not None:
+            return tokens
+        source = snapshot.summary(SOURCE_SNAPSHOT)
+        if source is not None and _is_picked_from_us(state, snapshot, int(source), connector):
+            raise CherryPicked(table, connector, snapshot.id, int(source))
+        history.append(snapshot)
+    tokens = mirrored(state, table, connector)
+    if tokens is None:
+        return None
+    oldest = history[-1] if history else None
+    # The mirror speaks for this history only if the commit that wrote it could have been an ancestor that expired.
+    if oldest is not None and oldest.sequence_number <= tokens.snapshot_seq:
+        raise TokensUncertain(table, connector)
+    # Iceberg replaces a table in place by a main branch without a past; uuid and properties stay.
+    if oldest is None or oldest.parent is None:
+        raise TableBegunAnew(table, connector)
+    # All of the history is younger than that commit. So if main was set to a part of it, then after the commit, which
+    # need not be part of what expired.
+    if was_set(state, history, expired):
+        raise TokensUncertain.moved(table, connector)
+    return tokens
+
+
+def _is_picked_from_us(state: TableState, snapshot: SnapshotState, source: int, connector: str) -> bool:
+    """Whether the source of a cherry-pick was a commit of the connector; once it has expired, its files tell."""
+    picked = state.snapshot(source)
+    if picked is not None:
+        return picked.summary(key_of(connector)) is not None
+    # Iceberg copies nothing of the source's summary. All files of one commit are one writer's.
+    stage = stage_of_data(snapshot.added_file() or "")
+    return stage is not None and stage.connector == connector_in_names(connector)
+
+
+def _decoded(text: str, table: str) -> Tokens:
+    try:
+        return decode(text)
+    except ValueError as error:
+        raise TokensUnreadable(table, str(error)) from error
+
+
+def _topic(topic: Mapping[str, Any]) -> TopicTokens:
+    # Tokens of the first release have no "lost".
+    lost = topic.get("lost") or [0] * len(topic["tokens"])
+    rows = zip(topic["tokens"], topic["epochs"], topic["counts"], topic["times"], lost, strict=True)
+    channels = tuple(
+        Channel(token, epoch, inserted, parsed, errors, time, gone)
+        for token, epoch, (inserted, parsed, errors), time, gone in rows
+    )
+    return TopicTokens(topic["cluster"], topic["id"], channels)

@@ -1,0 +1,59 @@
+"""One connector over what is in memory: its cycles alone, or with the thread that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from pyspark.sql import SparkSession
+from tests.memory.catalog import MemoryCatalog
+from tests.memory.source import MemoryCluster, MemorySource
+from tests.memory.staging import MemoryStaging
+
+from frazil.config import ConnectorSettings
+from frazil.connector import Connector
+from frazil.cycle import Ingestion
+from frazil.model import Buffer
+
+
+def ingestion(
+    settings: ConnectorSettings, cluster: MemoryCluster, catalog: MemoryCatalog, buffer: Buffer | None = None
+) -> Ingestion:
+    """The cycles of one connector, as one process runs them; several may share a cluster and a catalog."""
+    ends = MemoryEnds(settings, cluster, catalog)
+    return Ingestion(settings, ends.catalog(), ends.source(), ends.job, buffer)
+
+
+def connector(settings: ConnectorSettings, cluster: MemoryCluster, catalog: MemoryCatalog) -> Connector:
+    """A connector that can be started; functions cannot follow it, for there are no DataFrames."""
+    without_spark = cast("SparkSession", None)
+    return Connector(settings, without_spark, MemoryEnds(settings, cluster, catalog))
+
+
+class MemoryEnds:
+    """What a connector reads, stages with and writes to; see `frazil.connector.ends.Ends`."""
+
+    def __init__(self, settings: ConnectorSettings, cluster: MemoryCluster, catalog: MemoryCatalog) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._catalog = catalog
+        self.job = MemoryStaging(cluster, catalog.files)
+
+    def source(self) -> MemorySource:
+        """The topics of the connector."""
+        settings = self._settings
+        return MemorySource(
+            self._cluster, settings.group_id, settings.topics, settings.topics_regex, settings.auto_offset_reset
+        )
+
+    def catalog(self) -> MemoryCatalog:
+        """The catalog."""
+        return self._catalog
+
+    def in_thread(self, target: Callable[[], None]) -> Callable[[], None]:
+        """The target as it is."""
+        return target
+
+    def answers(self) -> bool:
+        """Memory is always there."""
+        return True
