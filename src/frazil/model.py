@@ -7,25 +7,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias
 
-JsonObject: TypeAlias = dict[str, Any]
-"""A parsed JSON object."""
+PartitionId: TypeAlias = int | str
+"""What tells the partitions of a topic apart: Kafka's number, a shard's id. Within one source all are of one type."""
+
+RecordOffset: TypeAlias = int | str
+"""What tells the records of a partition apart: Kafka's offset, a sequence number."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourcePartition:
-    """One topic-partition."""
+    """One topic-partition, or one shard of a stream."""
 
     topic: str
-    partition: int
+    """The topic or stream."""
+
+    partition: PartitionId
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
 
 
-Position: TypeAlias = tuple[SourcePartition, int]
-"""Where a record lies: its topic-partition and its offset. Earlier is what sorts first."""
+class Position(Protocol):
+    """A place in a source partition, between two records. Only its source knows what is in it; it can be pickled.
+
+    Positions of one partition are ordered, and equal where the same records are before them.
+    """
+
+    @property
+    def last(self) -> RecordOffset:
+        """The last record before it, as JSON has it; as text, the offset token of all that is before."""
+
+    @property
+    def first(self) -> RecordOffset:
+        """The first record that may follow, or how people would say where that is."""
+
+    @property
+    def leader_epoch(self) -> int | None:
+        """A leader epoch whose leader had everything before it in its log (KIP-320); None where none is known."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+
+    def __le__(self, other: Any, /) -> bool: ...
+
+    def distance(self, end: Any, /) -> int:
+        """How many records there may be from here to `end`: at least 1 where that is further on, else 0."""
+
+    def ahead(self, records: int, end: Any, /) -> Self:
+        """The place about `records` further on, `end` at most; `end` itself where only the source could tell."""
+
+
+RecordPlace: TypeAlias = tuple[SourcePartition, RecordOffset]
+"""Where a record lies. Earlier is what sorts first."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,21 +75,16 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What one cycle reads from one channel: offsets `start` up to, not including, `end`."""
+    """What one cycle reads from one source partition: what is between two positions."""
 
     partition: SourcePartition
-    start: int
-    end: int
-    start_epoch: int | None = None
-    """A leader epoch whose leader had everything before `start` in its log; None where it is not known (KIP-320)."""
-
-    end_epoch: int | None = None
-    """The same for everything before `end`: the epoch of the leader that the range was planned with."""
+    start: Position
+    end: Position
 
     @property
     def length(self) -> int:
-        """How many offsets the range spans; gaps make the number of records smaller."""
-        return self.end - self.start
+        """How many records there may be in it."""
+        return self.start.distance(self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,27 +223,55 @@ MOST_COLUMNS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderSpec:
+    """What reads ranges in a task."""
+
+    kind: str
+    """The kind of source, as in `frazil.sources.kinds`."""
+
+    client: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    """The client's configuration in its own keys; may hold secrets, hence never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """What a task stages for one of its tables."""
+
+    shape: WriteShape
+    data_path: str
+    """Where its data files go: the name has one `{}` for digits that tell attempts and their chunks apart."""
+
+    rejects_path: str
+    """Where its reject file goes, should it need one; the name has such a `{}` as well."""
+
+    data_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `data_path`, in properties of Iceberg's FileIO; never shown."""
+
+    rejects_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `rejects_path`."""
+
+    column_budget: int = MOST_COLUMNS
+    """How many columns the table may still get, fields of structs counted among them."""
+
+    starts: Mapping[SourcePartition, Position] = field(default_factory=dict)
+    """Where the table's own token stands further on than a range of the task begins: records before are in it."""
+
+    def start(self, wanted: Range) -> Position:
+        """Where the table's part of a range begins; at its end if the table has all of it."""
+        own = self.starts.get(wanted.partition, wanted.start)
+        return wanted.start if own < wanted.start else min(own, wanted.end)
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Ranges of one topic, sized for one Spark task, with all a worker needs to stage them."""
 
     connector: str
     ranges: tuple[Range, ...]
-    shape: WriteShape
-    data_path: str
-    """Where the task's data files go: the name has one `{}` for digits that tell attempts and their chunks apart."""
+    tables: tuple[TableTask, ...]
+    """What to stage for each table that the topic feeds."""
 
-    rejects_path: str
-    """Where the task's reject file goes, should it need one; the name has such a `{}` as well."""
-
-    reader: Mapping[str, Any] = field(repr=False)
-    """The client's configuration in librdkafka's own keys; may hold secrets, hence never shown."""
-
-    data_access: Mapping[str, str] = field(repr=False, default_factory=dict)
-    """What opens the storage at `data_path`, in properties of Iceberg's FileIO; never shown, either."""
-
-    rejects_access: Mapping[str, str] = field(repr=False, default_factory=dict)
-    """What opens the storage at `rejects_path`."""
-
+    reader: ReaderSpec
     conversion: Conversion = Conversion()
     tolerance: Literal["none", "all"] = "none"
     chunk_bytes: int = 32 * 1024 * 1024
@@ -222,9 +279,6 @@ class Task:
 
     most_bytes: int = 512 * 1024 * 1024
     """Bytes of records after which the task stops reading; what it covered until then is what it staged."""
-
-    room: int = MOST_COLUMNS
-    """How many columns the table may still get, fields of structs counted among them."""
 
     synced: bool = True
     """Whether files on local disks are to be there even after a power cut."""
@@ -248,9 +302,9 @@ class StagedRange:
     """How far a task came in one range, and what it met."""
 
     partition: SourcePartition
-    start: int
-    covered: int
-    """The first offset not covered: the range's end, or the offset of the record that stopped the task."""
+    start: Position
+    covered: Position
+    """Everything before it is covered: the range's end, or where the record is that stopped the task."""
 
     parsed: int = 0
     """Records read."""
@@ -267,11 +321,14 @@ class StagedRange:
     bytes: int = 0
     """Bytes of values read."""
 
-    leader_epoch: int | None = None
-    """A leader epoch whose leader had everything before `covered` in its log; None where it is not known (KIP-320)."""
-
     record_epoch: int | None = None
-    """Leader epoch of the last record read."""
+    """Leader epoch of the last record read; None in sources without."""
+
+    ended: bool = False
+    """Whether the partition ends at `covered` for good, as a shard does that was split."""
+
+    read_through: int | None = None
+    """When the reader was at the end of what there was, in ms since the epoch; None if it was not, or cannot tell."""
 
     oldest: int | None = None
     """Timestamp of the oldest record read, in ms since the epoch."""
@@ -283,9 +340,9 @@ class StagedRange:
     """Timestamps of a few of the records, for latencies; bounded."""
 
     @property
-    def gaps(self) -> int:
-        """Offsets without a record: compacted, transaction markers, aborted transactions."""
-        return self.covered - self.start - self.parsed
+    def span(self) -> int:
+        """How many records there may have been between `start` and `covered`; gaps make `parsed` smaller."""
+        return self.start.distance(self.covered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +350,7 @@ class Reject:
     """A record that could not become a row."""
 
     partition: SourcePartition
-    offset: int
+    offset: RecordOffset
     timestamp: int | None
     """Milliseconds since the epoch."""
 
@@ -354,7 +411,7 @@ class ObservedType:
     element: ObservedType | None = None
     """The elements of arrays among them; None when there was no array."""
 
-    first: Position | None = field(default=None, compare=False)
+    first: RecordPlace | None = field(default=None, compare=False)
     """The first record that had one of them; None when nobody asked. It says nothing about what they looked like."""
 
     def merged_with(self, other: ObservedType) -> ObservedType:
@@ -379,11 +436,13 @@ Drift: TypeAlias = Mapping[str, ObservedType]
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """What one task did. A failure is a value too: raising would make a cluster retry it and lose the reason."""
+class StagedTable:
+    """What one task did for one table."""
 
     shape: WriteShape
     ranges: tuple[StagedRange, ...]
+    """How far the table came in each of the task's ranges: what lies before its own token is in none of the counts."""
+
     files: tuple[StagedFile, ...] = ()
     rejects: RejectSummary | None = None
     drift: Drift = field(default_factory=dict)
@@ -392,6 +451,15 @@ class Staged:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that have no column, counted by key."""
 
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What one task did. A failure is a value too: raising would make a cluster retry it and lose the reason."""
+
+    ranges: tuple[StagedRange, ...]
+    """What was read: how far, and how many records and bytes."""
+
+    tables: tuple[StagedTable, ...] = ()
     failure: StageFailure | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Where the task's time went: `read`, `convert`, `project`, `move`."""
@@ -409,6 +477,8 @@ class StageFailure:
 
     message: str
     partition: SourcePartition | None = None
+    table: TableName | None = None
+    """The table that could not be staged for, where it is one table's failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,11 +490,11 @@ class ChannelStatus:
     """`<CONNECTOR>_<topic>_<partition>` (spec 7.1)."""
 
     topic: str
-    partition: int
+    partition: PartitionId
     table: str
     pipe: str
     offset_token: str | None
-    latest_offset: int | None
+    latest_offset: RecordOffset | None
     """The last offset the partition holds, or None when the broker did not answer."""
 
     lag_records: int | None

@@ -38,7 +38,7 @@ def adopt_table(
     verb = "would take over" if dry else "took over"
     output.print(cell(f"{done.table.name} {verb} the tokens of {done.connector} from {done.taken_from}:"))
     for topic, found in done.tokens.topics.items():
-        output.print(cell(f"  {topic}: {', '.join(channel.token or '–' for channel in found.channels)}"))
+        output.print(cell(f"  {topic}: {', '.join(token or '–' for token in found.tokens())}"))
     for sign in done.owners:
         output.print(cell(f"Owner: {sign}."))
     output.print("The connector goes on there once its file says:")
@@ -53,8 +53,6 @@ def _document(done: Adoption) -> dict[str, Any]:
         "connector": done.connector,
         "table": str(done.table.name),
         "taken_from": done.taken_from,
-        "offset_tokens": {
-            topic: [channel.token for channel in found.channels] for topic, found in done.tokens.topics.items()
-        },
+        "offset_tokens": {topic: found.tokens() for topic, found in done.tokens.topics.items()},
         "topic2table": done.entries,
     }

@@ -165,7 +165,9 @@ class _Demo:
             {"bootstrap.servers": self._servers}, "frazil-demo", (TOPIC,), None, "earliest", "read_uncommitted"
         )
         try:
-            return sum(source.latest([SourcePartition(TOPIC, number) for number in range(PARTITIONS)]).values())
+            return sum(
+                end.offset for end in source.ends([SourcePartition(TOPIC, n) for n in range(PARTITIONS)]).values()
+            )
         finally:
             source.close()
 

@@ -62,14 +62,14 @@ def _remarks(done: Pruned) -> Iterator[str]:
 
 def _rows(done: Pruned) -> Iterator[dict[str, Any]]:
     for name, topic in sorted(done.topics.items()):
-        for number, channel in enumerate(topic.channels):
+        for number, token in zip(topic.channels, topic.tokens(), strict=True):
             yield {
                 "connector": done.holding.connector,
                 "channel": f"{done.holding.connector}_{name}_{number}",
                 "topic": name,
                 "partition": number,
                 "table": str(done.holding.table.name),
-                "offset_token_before": channel.token,
+                "offset_token_before": token,
             }
 
 
@@ -77,7 +77,7 @@ def _table(done: Sequence[Pruned]) -> RichTable:
     table = RichTable("connector", "topic", "table", "tokens that go")
     for each in done:
         for name, topic in sorted(each.topics.items()):
-            tokens = ", ".join(channel.token or "–" for channel in topic.channels)
+            tokens = ", ".join(token or "–" for token in topic.tokens())
             texts = (each.holding.connector, name, str(each.holding.table.name), tokens)
             table.add_row(*map(cell, texts))
     return table

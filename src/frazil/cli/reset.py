@@ -95,7 +95,7 @@ def _rows(done: Reset) -> Iterator[dict[str, Any]]:
             "partition": partition.partition,
             "table": str(holding.table.name),
             "offset_token_before": holding.tokens.channel(partition).token,
-            "offset_token": str(move.after - 1),
+            "offset_token": str(move.after.last),
             "other_topic": move.before is None,
             "offsets_again": move.again,
             "offsets_skipped": move.skipped,
@@ -111,8 +111,8 @@ def _table(done: Sequence[Reset]) -> RichTable:
                 move.partition.topic,
                 str(move.partition.partition),
                 str(each.holding.table.name),
-                "–" if move.before is None else str(move.before),
-                str(move.after),
+                "–" if move.before is None else str(move.before.first),
+                str(move.after.first),
                 move.meaning,
             )
             table.add_row(*map(cell, texts))

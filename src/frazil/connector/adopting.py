@@ -11,7 +11,7 @@ from frazil.connector.amending import DESPITE, Amended, amend, audited, require_
 from frazil.connector.registry import Registry
 from frazil.connector.token_scan import tables_of
 from frazil.errors import ResetRefused, Terminal
-from frazil.model import SourcePartition
+from frazil.model import Position, SourcePartition
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.table import Table
 from frazil.tables.rules.state import SnapshotState, TableState, ancestors
@@ -165,22 +165,19 @@ def _require_not_ahead(table: Table, known: Tokens | None, tokens: Tokens) -> No
     """Refuse to move channels of the new table back."""
     held = _positions(known) if known else {}
     taken = _positions(tokens)
-    ahead = sorted(partition for partition, token in held.items() if token > taken.get(partition, -1))
+    ahead = sorted(partition for partition, place in held.items() if partition not in taken or taken[partition] < place)
     if ahead:
+        first = ahead[0]
         raise ResetRefused(
-            f"the table {table.name} is ahead of the tokens it is to take: {ahead[0]} is at {held[ahead[0]]} there",
+            f"the table {table.name} is ahead of the tokens it is to take: {first} is at {held[first].last} there",
             "If its records are to be read again, use `frazil channels reset`.",
         )
 
 
-def _positions(tokens: Tokens) -> Mapping[SourcePartition, int]:
-    return {
-        SourcePartition(topic, number): int(channel.token)
-        for topic, found in tokens.topics.items()
-        for number, channel in enumerate(found.channels)
-        if channel.token is not None
-    }
+def _positions(tokens: Tokens) -> Mapping[SourcePartition, Position]:
+    known = {partition: tokens.position(partition) for partition, _ in tokens.channels()}
+    return {partition: place for partition, place in known.items() if place is not None}
 
 
 def _times(tokens: Tokens) -> list[int]:
-    return [channel.time for found in tokens.topics.values() for channel in found.channels if channel.time is not None]
+    return [channel.time for _, channel in tokens.channels() if channel.time is not None]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import ENDED, Condition, State
-from frazil.model import ChannelStatus, SourcePartition, TableName
+from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
-from frazil.tables.rules.tokens import Channel, Tokens, encode
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import Tokens, encode
 
 if TYPE_CHECKING:
     from frazil.cycle import Ingestion
@@ -46,7 +47,7 @@ def left_out_of(failing: Mapping[TableName, TableFailure]) -> tuple[LeftOut, ...
 def channels_of(
     connector: str,
     tables: Iterable[tuple[TableName, Tokens]],
-    latest: Mapping[SourcePartition, int],
+    latest: Mapping[SourcePartition, Position],
     condition: Condition,
     source: Source | None,
     left_out: Iterable[LeftOut] = (),
@@ -65,17 +66,17 @@ def channels_of(
     apart = () if condition.state in ENDED else left_out
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
     found = [
-        (name, tokens, SourcePartition(topic, number), channel)
+        (name, tokens, partition, channel)
         for name, tokens in tables
-        for topic, of_topic in sorted(tokens.topics.items())
-        for number, channel in enumerate(of_topic.channels)
+        for partition, channel in sorted(tokens.channels(), key=lambda each: each[0])
     ]
     # One question for the records of all tables: each takes a fetch, and patience where none comes.
-    waiting: dict[SourcePartition, int] = {}
-    for *_, partition, channel in found:
-        start = _start(channel)
-        if start is not None and latest.get(partition, start) > start:
-            waiting[partition] = min(start, waiting.get(partition, start))
+    waiting: dict[SourcePartition, Position] = {}
+    for _, tokens, partition, _ in found:
+        start = tokens.position(partition)
+        if start is not None and start < latest.get(partition, start):
+            other = waiting.get(partition, start)
+            waiting[partition] = min(other, start)
     oldest = source.oldest_timestamps(waiting) if source and waiting else {}
     return [
         ChannelStatus(
@@ -86,10 +87,10 @@ def channels_of(
             table=str(name),
             pipe=default_pipe(name.name),
             offset_token=channel.token,
-            latest_offset=latest[partition] - 1 if partition in latest else None,
-            lag_records=latest[partition] - (_start(channel) or 0) if partition in latest else None,
+            latest_offset=latest[partition].last if partition in latest else None,
+            lag_records=tokens.start(partition).distance(latest[partition]) if partition in latest else None,
             lag_seconds=_lag_seconds(
-                _start(channel), latest.get(partition), waiting.get(partition), oldest.get(partition)
+                tokens.position(partition), latest.get(partition), waiting.get(partition), oldest.get(partition)
             ),
             rows_inserted=channel.inserted,
             rows_parsed=channel.parsed,
@@ -105,13 +106,10 @@ def channels_of(
     ]
 
 
-def _start(channel: Channel) -> int | None:
-    """The first offset not covered."""
-    return None if channel.token is None else int(channel.token) + 1
-
-
-def _lag_seconds(start: int | None, latest: int | None, asked: int | None, oldest: int | None) -> float | None:
-    """How long the record at `start` has waited; `oldest` is when the one at the offset `asked` was produced."""
+def _lag_seconds(
+    start: Position | None, latest: Position | None, asked: Position | None, oldest: int | None
+) -> float | None:
+    """How long the record at `start` has waited; `oldest` is when the one at `asked` was produced."""
     if latest is None:
         return None
     if start is None or latest <= start:

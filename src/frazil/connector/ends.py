@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from frazil.config import ConnectorSettings
 from frazil.cycle.job import Job, StagingJob
 from frazil.sources.base import Source
+from frazil.sources.kafka.initial_offsets import StartPolicy
 from frazil.sources.kafka.source import KafkaSource
 from frazil.tables.base import TableCatalog
 from frazil.tables.iceberg.catalog import Catalog
@@ -92,6 +93,14 @@ def source_of(settings: ConnectorSettings) -> KafkaSource:
         settings.topics_regex,
         settings.auto_offset_reset,
         settings.isolation_level,
+        StartPolicy(
+            settings.key,
+            settings.name,
+            settings.group_id,
+            settings.bootstrap_servers,
+            settings.on_table_missing,
+            settings.on_table_replaced,
+        ),
     )
 
 

@@ -34,7 +34,7 @@ from frazil.errors import (
     Transient,
     Unexpected,
 )
-from frazil.model import ChannelStatus, SourcePartition, TableName
+from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.sources.base import Source
 from frazil.tables.jvm.session import open_session, require_usable
 
@@ -86,7 +86,7 @@ class Connector:
         self._ingestion: Ingestion | None = None
         self._listeners: list[Callable[[CycleReport], None]] = []
         self._until_caught_up = False
-        self._goal: Mapping[SourcePartition, int] | None = None
+        self._goal: Mapping[SourcePartition, Position] | None = None
         """What there is to catch up with, for who stops then."""
 
         self._state_listeners: list[Callable[[State], None]] = []

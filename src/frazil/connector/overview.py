@@ -19,7 +19,7 @@ from frazil.connector.registry import Registry
 from frazil.connector.states import Condition, State
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.errors import FrazilError
-from frazil.model import ChannelStatus, SourcePartition, TableName
+from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import Tokens
@@ -43,13 +43,9 @@ class _Asked:
 
     @property
     def partitions(self) -> list[SourcePartition]:
-        counts: dict[str, int] = {}
-        for _, tokens in self.tables:
-            for topic, found in tokens.topics.items():
-                counts[topic] = max(counts.get(topic, 0), len(found.channels))
-        return [SourcePartition(topic, number) for topic in sorted(counts) for number in range(counts[topic])]
+        return sorted({partition for _, tokens in self.tables for partition, _ in tokens.channels()})
 
-    def channels(self, latest: Mapping[SourcePartition, int], source: Source | None) -> list[ChannelStatus]:
+    def channels(self, latest: Mapping[SourcePartition, Position], source: Source | None) -> list[ChannelStatus]:
         return channels_of(self.connector, self.tables, latest, self.condition, source, self.left_out)
 
 
@@ -59,7 +55,7 @@ class _Desk:
     def __init__(self, known: Registered) -> None:
         self._known = known
         self._source: Future[Source] = _in_thread(lambda: source_of(known.client(), (), known.isolation_level))
-        self._latest: Future[Mapping[SourcePartition, int]] = Future()
+        self._latest: Future[Mapping[SourcePartition, Position]] = Future()
         self._channels: Future[list[ChannelStatus]] = Future()
         self._channels.set_result([])
         self._said: str | None = None
@@ -68,7 +64,7 @@ class _Desk:
     def ask(self, asked: _Asked) -> None:
         """Ask, unless the last question is still open."""
         if self._channels.done():
-            self._latest = _in_thread(lambda: self._source.result().latest(asked.partitions))
+            self._latest = _in_thread(lambda: self._source.result().ends(asked.partitions))
             latest = self._latest
             self._channels = _in_thread(lambda: asked.channels(latest.result(), self._source.result()))
 

@@ -15,6 +15,7 @@ from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
 from frazil.model import SourcePartition
 from frazil.sources.base import TopicFacts
+from frazil.sources.kafka.positions import KafkaPosition
 from frazil.sources.kafka.source import KafkaSource
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import RESET, Tokens
@@ -117,7 +118,7 @@ class Resetter:
             tokens = known or plan.holding.tokens
             done = moves(tokens, targets, facts)
             channels = {
-                str(move.partition): {"from": tokens.channel(move.partition).token, "to": str(move.after - 1)}
+                str(move.partition): {"from": tokens.channel(move.partition).token, "to": str(move.after.last)}
                 for move in done
             }
             audit = audited(COMMAND, to=str(where), reason=reason, tokens=channels)
@@ -139,29 +140,28 @@ def _matches(holding: ConnectorTokens, wanted: Wanted) -> list[SourcePartition |
     if wanted.name in (holding.connector, holding.tokens.name):
         return [None]
     return [
-        SourcePartition(topic, number)
-        for topic, found in holding.tokens.topics.items()
-        for number in range(len(found.channels))
-        if wanted.name == f"{holding.connector}_{topic}_{number}" and wanted.topic in (None, topic)
+        each
+        for each, _ in holding.tokens.channels()
+        if wanted.name == f"{holding.connector}_{each.topic}_{each.partition}" and wanted.topic in (None, each.topic)
     ]
 
 
 def _targets(
     source: KafkaSource, partitions: Collection[SourcePartition], where: Where
-) -> Mapping[SourcePartition, int]:
-    """The offset each partition goes on at."""
+) -> Mapping[SourcePartition, KafkaPosition]:
+    """Where each partition goes on."""
     if where.place == "earliest":
         return source.earliest(partitions)
     if where.place == "latest":
-        return source.latest(partitions)
+        return source.ends(partitions)
     if where.moment is not None:
         return source.at_time(partitions, where.moment)
-    first, end, offset = source.earliest(partitions), source.latest(partitions), where.offset or 0
+    first, end, wanted = source.earliest(partitions), source.ends(partitions), KafkaPosition(where.offset or 0)
     for partition in partitions:
-        if not first[partition] <= offset <= end[partition]:
+        if not first[partition] <= wanted <= end[partition]:
             raise ResetRefused(
-                f"{partition} cannot go on at offset {offset}: it holds those from {first[partition]} up to "
-                f"{end[partition]}",
+                f"{partition} cannot go on at offset {wanted.offset}: it holds those from {first[partition].offset} "
+                f"up to {end[partition].offset}",
                 "Choose one of them, or --to-earliest or --to-latest.",
             )
-    return dict.fromkeys(partitions, offset)
+    return dict.fromkeys(partitions, wanted)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from frazil.errors import InvalidRecord, UnfitValue
-from frazil.model import Range, Reject, SourcePartition, Staged, StagedRange
+from frazil.model import Position, Range, Reject, SourcePartition, Staged, StagedRange, StagedTable
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens
 
@@ -16,21 +16,20 @@ from frazil.tables.rules.tokens import Tokens
 class Advance:
     """How far one channel came in a cycle."""
 
-    start: int
-    """The first offset the cycle read."""
+    start: Position
+    """Where the cycle began to read."""
 
-    covered: int
-    """The first offset not covered."""
+    covered: Position
+    """How far it came."""
 
-    parsed: int
-    inserted: int
-    errors: int
-    bytes: int
-    length: int
-    """Offsets the cycle read, gaps included."""
+    parsed: int = 0
+    inserted: int = 0
+    errors: int = 0
+    ended: bool = False
+    """Whether the partition ends there for good."""
 
-    leader_epoch: int | None
-    """A leader epoch whose leader had everything before `covered` in its log; None where it is not known."""
+    read_through: int | None = None
+    """When a reader was at the end of what there was, in ms since the epoch; None if none was."""
 
 
 def beyond_first_reject(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
@@ -40,15 +39,16 @@ def beyond_first_reject(staged: Sequence[Staged], planned: Iterable[Range]) -> l
     behind a hole: it has to be read again in its turn, or its rows would come twice. So that other task's files go,
     which hold good rows of other partitions too.
     """
-    reached: dict[SourcePartition, int] = {}
+    reached: dict[SourcePartition, Position] = {}
     for each in planned:
-        reached[each.partition] = min(each.start, reached.get(each.partition, each.start))
-    for partition, pieces in _pieces(staged).items():
+        known = reached.get(each.partition)
+        reached[each.partition] = each.start if known is None or each.start < known else known
+    for partition, pieces in _pieces(each for task in staged for each in task.ranges).items():
         for piece in pieces:
             if piece.start == reached[partition]:
                 reached[partition] = piece.covered
     return [
-        (task, [Range(each.partition, each.start, each.covered) for each in good if each.covered > each.start])
+        (task, [Range(each.partition, each.start, each.covered) for each in good if each.start < each.covered])
         for task in staged
         if len(good := [each for each in task.ranges if each.start <= reached[each.partition]]) < len(task.ranges)
     ]
@@ -56,25 +56,26 @@ def beyond_first_reject(staged: Sequence[Staged], planned: Iterable[Range]) -> l
 
 def mixed(staged: Iterable[Staged]) -> SourcePartition | None:
     """A partition whose pieces were read from different logs: it was truncated after a later one had been read."""
-    for partition, pieces in _pieces(staged).items():
+    for partition, pieces in _pieces(each for task in staged for each in task.ranges).items():
         epochs = [each.record_epoch for each in pieces if each.record_epoch is not None]
         if epochs != sorted(epochs):
             return partition
     return None
 
 
-def advances(staged: Iterable[Staged]) -> dict[SourcePartition, Advance]:
-    """How far each channel came: its sub-ranges count only as far as they join without a hole."""
-    return {partition: _joined(pieces) for partition, pieces in _pieces(staged).items()}
+def advances(staged: Iterable[Staged | StagedTable]) -> dict[SourcePartition, Advance]:
+    """How far each partition was read, or its channel on one table came: its sub-ranges up to the first hole."""
+    pieces = _pieces(each for part in staged for each in part.ranges)
+    return {partition: _joined(found) for partition, found in pieces.items()}
 
 
 def average_sizes(staged: Iterable[Staged]) -> dict[str, float]:
-    """Average bytes per offset of what was read, by topic."""
+    """Average bytes per record of what was read, by topic; gaps count as records."""
     read: dict[str, list[StagedRange]] = {}
     for task in staged:
         for each in task.ranges:
             read.setdefault(each.partition.topic, []).append(each)
-    lengths = {topic: sum(each.covered - each.start for each in found) for topic, found in read.items()}
+    lengths = {topic: sum(each.span for each in found) for topic, found in read.items()}
     return {
         topic: max(1.0, sum(each.bytes for each in found) / lengths[topic])
         for topic, found in read.items()
@@ -85,25 +86,35 @@ def average_sizes(staged: Iterable[Staged]) -> dict[str, float]:
 def moved(
     tokens: Tokens, progress: Mapping[SourcePartition, Advance], facts: Mapping[str, TopicFacts], now: int
 ) -> Tokens:
-    """The tokens after a cycle; channels it did not move are carried forward."""
+    """The tokens after a cycle; channels it did not move are carried forward. `now` in ms since the epoch."""
+    parents = {
+        SourcePartition(topic.topic, each.id): each.parents
+        for topic in facts.values()
+        for each in topic.partitions
+        if each.parents
+    }
     channels = {}
     for partition, advance in progress.items():
         known = tokens.channel(partition)
+        further = advance.start < advance.covered
         channels[partition] = replace(
             known,
-            token=str(advance.covered - 1),
-            leader_epoch=advance.leader_epoch if advance.length else known.leader_epoch,
+            token=str(advance.covered.last) if further or known.token is None else known.token,
+            leader_epoch=advance.covered.leader_epoch if further else known.leader_epoch,
             inserted=known.inserted + advance.inserted,
             parsed=known.parsed + advance.parsed,
             errors=known.errors + advance.errors,
             time=now,
+            closed=known.closed or advance.ended,
+            parents=parents.get(partition, known.parents),
+            read_through=advance.read_through or known.read_through,
         )
     return tokens.with_channels(channels, facts)
 
 
-def first_reject(staged: Iterable[Staged]) -> Reject | None:
+def first_reject(staged: Iterable[StagedTable]) -> Reject | None:
     """The first reject of a cycle, by partition and offset."""
-    rejects = [task.rejects.first for task in staged if task.rejects]
+    rejects = [part.rejects.first for part in staged if part.rejects]
     return min(rejects, key=lambda reject: (reject.partition, reject.offset), default=None)
 
 
@@ -127,30 +138,34 @@ def _place(reject: Reject) -> dict[str, Any]:
     }
 
 
-def _pieces(staged: Iterable[Staged]) -> dict[SourcePartition, list[StagedRange]]:
+def parts(staged: Iterable[Staged]) -> list[StagedTable]:
+    """What tasks staged for all their tables."""
+    return [part for task in staged for part in task.tables]
+
+
+def _pieces(ranges: Iterable[StagedRange]) -> dict[SourcePartition, list[StagedRange]]:
     """What was staged of each partition, in order."""
     pieces: dict[SourcePartition, list[StagedRange]] = {}
-    for task in staged:
-        for each in task.ranges:
-            pieces.setdefault(each.partition, []).append(each)
+    for each in ranges:
+        pieces.setdefault(each.partition, []).append(each)
     return {partition: sorted(found, key=lambda each: each.start) for partition, found in pieces.items()}
 
 
 def _joined(pieces: Sequence[StagedRange]) -> Advance:
     covered = pieces[0].start
-    total = Advance(covered, covered, 0, 0, 0, 0, 0, None)
+    total = Advance(covered, covered)
     for piece in pieces:
         if piece.start != covered:
             break
-        covered = piece.covered
-        total = replace(
-            total,
-            covered=covered,
+        if piece.start < piece.covered:
+            covered = piece.covered
+        total = Advance(
+            total.start,
+            covered,
             parsed=total.parsed + piece.parsed,
             inserted=total.inserted + piece.inserted,
             errors=total.errors + piece.errors,
-            bytes=total.bytes + piece.bytes,
-            length=total.length + piece.covered - piece.start,
-            leader_epoch=piece.leader_epoch if piece.covered > piece.start else total.leader_epoch,
+            ended=piece.ended,
+            read_through=piece.read_through or total.read_through,
         )
     return total

@@ -1,4 +1,4 @@
-"""Step 8 of the cycle: publish the consumer group's offsets, for lag tools."""
+"""Step 8 of the cycle: let the source know what is covered, for the tools that watch it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
-from frazil.cycle.open_tables import OpenTable, positions_of
+from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.routes import covered_by_all
 from frazil.errors import FrazilError
 from frazil.model import TableName
 from frazil.sources.base import Source
+from frazil.tables.rules.tokens import Tokens
 
 _log = structlog.get_logger(__name__)
 
@@ -20,10 +22,12 @@ class Acknowledging:
     What could not be published goes along with the next commit, or after the next recall.
     """
 
-    def __init__(self, source: Source, connector: str, tables: Mapping[TableName, OpenTable]) -> None:
-        """Publish for the connector of that key, whose tables are `tables` by then."""
+    def __init__(
+        self, source: Source, tables: Mapping[TableName, OpenTable], unopened: Callable[[], Iterable[Tokens]]
+    ) -> None:
+        """Publish what is covered in `tables`; `unopened` gives what is known of tables that could not be opened."""
         self._source = source
-        self._connector = connector
+        self._unopened = unopened
         self._tables = tables
         self._unpublished: set[TableName] = set()
         """Tables with commits that were not published yet."""
@@ -45,9 +49,11 @@ class Acknowledging:
         """Publish the offsets of tables that have just committed, and of those that are owed."""
         self._unpublished.update(committed)
         self.owes = False
-        known = [self._tables[name] for name in self._unpublished if name in self._tables]
+        topics = {topic for name in self._unpublished if name in self._tables for topic in self._tables[name].topics}
+        # Of a topic that feeds a table nobody could open, nobody knows what all of its tables cover.
+        known = topics - {topic for tokens in self._unopened() for topic in tokens.topics}
         try:
-            self._source.publish(positions_of(known, self._connector))
+            self._source.acknowledge(covered_by_all(self._tables, known))
             self._unpublished.clear()
         except FrazilError as error:
             _log.warning("the consumer group's offsets were not published", cause=error.message)

@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from frazil.cycle.planning import Backlog
-from frazil.model import Buffer, SourcePartition
+from frazil.model import Buffer, Position, SourcePartition
 
 
 @dataclass(slots=True)
 class _Wait:
     """How long one channel has waited."""
 
-    start: int
-    """The first offset not covered, when it began to wait."""
+    start: Position
+    """Where the channel went on when it began to wait."""
 
     since: float
     """When a plan first saw something at or above `start`."""
 
-    due_below: int
-    """Offsets below were due in an earlier plan: what that cycle's budget left of them does not wait again."""
+    due_below: Position
+    """Records before it were due in an earlier plan: what that cycle's budget left of them does not wait again."""
 
 
 class Buffering:

@@ -9,7 +9,7 @@ import structlog
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.tasks import Tasks
-from frazil.model import Drift, IcebergType, Staged, TableName
+from frazil.model import Drift, IcebergType, StagedTable, TableName
 from frazil.pipes.evolution import columns_for
 from frazil.pipes.naming import normalized
 from frazil.records.new_keys import NewKeys
@@ -25,13 +25,13 @@ class Evolving:
         self._tasks = tasks
         self._tables = tables
 
-    def evolve(self, drifted: tuple[TableName, Sequence[Staged]]) -> None:
+    def evolve(self, drifted: tuple[TableName, Sequence[StagedTable]]) -> None:
         """Give one table the columns that its tasks found keys for."""
-        name, tasks = drifted
+        name, parts = drifted
         opened = self._tables[name]
-        drift = NewKeys(self._tasks.room(opened))
-        for task in tasks:
-            drift.note_all(task.drift)
+        drift = NewKeys(self._tasks.column_budget(opened))
+        for part in parts:
+            drift.note_all(part.drift)
         columns = self._new_columns(drift)
         opened.table.add_columns(columns)
         self._tasks.reshape(name)
@@ -40,7 +40,7 @@ class Evolving:
             table=str(name),
             columns={key: str(kind) for key, kind in columns.items()},
         )
-        if not self._tasks.room(opened):
+        if not self._tasks.column_budget(opened):
             _log.warning(
                 "a new table has as many columns as frazil.columns.max allows; values of other keys are dropped",
                 table=str(name),

@@ -30,7 +30,7 @@ def gone(tokens: Tokens, cluster: str, existing: Collection[str], asked: Collect
 
 def moved_last(topic: TopicTokens) -> int | None:
     """When a channel of a topic was last moved, in ms since the epoch; None if none was since it was opened."""
-    return max((channel.time for channel in topic.channels if channel.time is not None), default=None)
+    return max((channel.time for channel in topic.channels.values() if channel.time is not None), default=None)
 
 
 def without(tokens: Tokens, dropped: Mapping[str, TopicTokens]) -> Tokens:
@@ -53,6 +53,6 @@ def still(tokens: Tokens, dropped: Mapping[str, TopicTokens]) -> dict[str, Topic
 def account(dropped: Mapping[str, TopicTokens]) -> dict[str, Any]:
     """What is dropped, for the audit: enough to set the channels by hand again."""
     return {
-        name: {"cluster": topic.cluster, "id": topic.id, "tokens": [channel.token for channel in topic.channels]}
+        name: {"cluster": topic.cluster, "id": topic.id, "tokens": topic.tokens()}
         for name, topic in sorted(dropped.items())
     }

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import Accumulator, inheritable_thread_target
 from pyspark.sql import SparkSession
 
+from frazil.cycle.accounting import parts
 from frazil.cycle.executors import looking_first, require_fit, unfit_python
 from frazil.errors import CycleCancelled, FrazilError, StageFailed, StorageNotShared
 from frazil.model import Staged, TableName, Task
@@ -174,10 +175,10 @@ class StagingJob:
 
 def require_shared(staged: Sequence[Staged], *, keeps_rejects: bool) -> None:
     """Iceberg does not look whether a file it is given exists; a table that names one nobody has cannot be read."""
-    for task in staged:
-        written = [file.path for file in task.files]
-        if task.rejects and keeps_rejects and not task.drift:
-            written.append(task.rejects.path)
+    for part in parts(staged):
+        written = [file.path for file in part.files]
+        if part.rejects and keeps_rejects and not part.drift:
+            written.append(part.rejects.path)
         for location in written:
             if not Storage().holds(location):
                 raise StorageNotShared(location)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from frazil.cycle.offset_metadata import OffsetMetadata
-from frazil.model import SourcePartition
-from frazil.sources.base import GroupOffset, TopicFacts
+from frazil.model import Position, SourcePartition
+from frazil.sources.base import TopicFacts
 from frazil.tables.base import WritableTable
 from frazil.tables.rules.tokens import Tokens
 
@@ -29,24 +28,19 @@ class OpenTable:
     """The sequence number of the snapshot that opened it."""
 
 
-def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
-    """The first offset not covered, for every channel of a table; partitions new to an opened topic start at 0."""
+def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, Position]:
+    """Where every channel of a table goes on that is to be read; partitions new to an opened topic at their beginning.
+
+    A partition that has ended is not read again, and one that has parents not before they have ended.
+    """
     starts = {}
     for topic in opened.topics & facts.keys():
-        for number in range(facts[topic].partitions):
-            partition = SourcePartition(topic, number)
-            token = opened.tokens.channel(partition).token
-            starts[partition] = 0 if token is None else int(token) + 1
+        there = {each.id for each in facts[topic].partitions}
+        for found in facts[topic].partitions:
+            partition = SourcePartition(topic, found.id)
+            if opened.tokens.channel(partition).closed:
+                continue
+            parents = (SourcePartition(topic, each) for each in found.parents if each in there)
+            if all(opened.tokens.channel(each).closed for each in parents):
+                starts[partition] = opened.tokens.start(partition)
     return starts
-
-
-def positions_of(tables: Iterable[OpenTable], connector: str) -> dict[SourcePartition, GroupOffset]:
-    """What to publish for every channel of the tables that was ever opened; `connector` is the connector's key."""
-    positions = {}
-    for opened in tables:
-        mark = str(OffsetMetadata(connector, opened.uuid, opened.tokens.commit))
-        for topic in opened.topics & opened.tokens.topics.keys():
-            for number, channel in enumerate(opened.tokens.topics[topic].channels):
-                if channel.token is not None:
-                    positions[SourcePartition(topic, number)] = GroupOffset(int(channel.token) + 1, mark)
-    return positions

@@ -15,7 +15,6 @@ from frazil.config import ConnectorSettings
 from frazil.cycle import sharing
 from frazil.cycle.destinations import Destinations, destinations
 from frazil.cycle.identity import require_same_topics
-from frazil.cycle.initial_offsets import InitialOffsets, is_fresh
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.orphan_cleanup import OrphanCleanup
 from frazil.cycle.table_policy import TablePolicy
@@ -27,13 +26,16 @@ from frazil.errors import (
     TableReplaced,
     TokensMoved,
 )
-from frazil.model import SourcePartition, TableName
+from frazil.model import TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import TableCatalog, WritableTable
 from frazil.tables.commit import commit
+from frazil.tables.iceberg.table import CREATED_BY
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.checks import Expectation
 from frazil.tables.rules.orphans import last_commit
-from frazil.tables.rules.tokens import Channel, Tokens, last_epoch, read
+from frazil.tables.rules.state import TableState
+from frazil.tables.rules.tokens import Tokens, last_epoch, read
 
 _log = structlog.get_logger(__name__)
 
@@ -44,7 +46,7 @@ class Opener:
     def __init__(self, settings: ConnectorSettings, catalog: TableCatalog, source: Source) -> None:
         self._settings = settings
         self._catalog = catalog
-        self._starting = InitialOffsets(settings, source)
+        self._source = source
         self.renewal = TablePolicy(settings)
         self.sweeper = OrphanCleanup(settings, catalog)
         self.owner = str(uuid.uuid4())
@@ -132,9 +134,7 @@ class Opener:
         """The tokens of a table, if there are any, and channels without one for topics that could not be opened."""
         known = tokens or self._no_tokens()
         unopened = {facts.topic: facts for facts in topics if facts.topic not in known.topics}
-        partitions = [
-            SourcePartition(name, number) for name, each in unopened.items() for number in range(each.partitions)
-        ]
+        partitions = [partition for each in unopened.values() for partition in each.source_partitions()]
         return known.with_channels(dict.fromkeys(partitions, Channel()), unopened)
 
     def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> WritableTable:
@@ -144,7 +144,7 @@ class Opener:
             if self._settings.autocreate == "none":
                 raise TableNotCreated(str(name), [each.topic for each in topics]) from error
         # Refuses before anything is created; a table that is there would say less of what happened.
-        self._starting.starts(str(name), topics, gone=True)
+        self._source.resolve_starts(topics, str(name), gone=True)
         return self._catalog.open(name, self._settings.table_options.properties, self._settings.conversion)
 
     def _commit(
@@ -159,10 +159,16 @@ class Opener:
         return commit(table, (), tokens, expected).tokens
 
     def _no_tokens(self) -> Tokens:
-        return Tokens(self._settings.name, "", self.owner, 0)
+        return Tokens(self._settings.name, "", self.owner, 0, source=self._source.kind)
 
     def _with_starts(self, tokens: Tokens, table: str, topics: Sequence[TopicFacts], *, gone: bool) -> Tokens:
         """The tokens with a start for every channel of topics that were never opened."""
         unopened = {facts.topic: facts for facts in topics if facts.topic not in tokens.topics}
-        starts = self._starting.starts(table, [*unopened.values()], gone=gone)
-        return tokens.with_channels({each: Channel(token=str(start - 1)) for each, start in starts.items()}, unopened)
+        starts = self._source.resolve_starts([*unopened.values()], table, gone=gone)
+        channels = {each: Channel(token=str(start.last)) for each, start in starts.items()}
+        return tokens.with_channels(channels, unopened)
+
+
+def is_fresh(state: TableState) -> bool:
+    """Whether frazil made the table and nobody committed to it yet: an opening did not come to its end."""
+    return state.current is None and state.property(CREATED_BY) == "true"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from frazil.errors import LogTruncated
-from frazil.model import Range, SourcePartition
+from frazil.model import Position, Range, SourcePartition
 
 SMALL_TASK: Final = 8 * 1024 * 1024
 """Bytes below which a second task costs more than it saves."""
@@ -31,21 +31,18 @@ class Plan:
     """What a plan found in the source."""
 
     number: int
-    """The how manieth plan it is; 0 before the first."""
+    """Its ordinal number; 0 before the first."""
 
-    starts: Mapping[SourcePartition, int]
-    """The first offset not covered, by channel."""
+    starts: Mapping[SourcePartition, Position]
+    """Where each channel goes on."""
 
-    latest: Mapping[SourcePartition, int]
+    latest: Mapping[SourcePartition, Position]
     """The end of each partition."""
 
-    leaders: Mapping[SourcePartition, int | None] = field(default_factory=dict)
-    """The epochs of the leaders that told them."""
-
-    def lag(self, covered: Mapping[SourcePartition, int]) -> int:
-        """Offsets that wait once channels are covered up to `covered`; those not in it are where they were."""
+    def lag(self, covered: Mapping[SourcePartition, Position]) -> int:
+        """Records that wait once channels are covered up to `covered`; those not in it are where they were."""
         return sum(
-            max(0, end - covered.get(partition, self.starts.get(partition, end)))
+            covered.get(partition, self.starts.get(partition, end)).distance(end)
             for partition, end in self.latest.items()
         )
 
@@ -55,30 +52,30 @@ class Backlog:
     """What waits in one channel."""
 
     partition: SourcePartition
-    start: int
-    """The first offset not covered."""
+    start: Position
+    """Where the channel goes on."""
 
-    latest: int
+    latest: Position
     """The end of the partition."""
 
     size: float | None
-    """Average bytes per offset, None when nothing was read yet."""
+    """Average bytes per record, None when nothing was read yet."""
 
     @property
     def length(self) -> int:
-        """Offsets that wait."""
-        return self.latest - self.start
+        """Records that wait, gaps counted among them."""
+        return self.start.distance(self.latest)
 
 
 def backlogs(
-    starts: Mapping[SourcePartition, int], latest: Mapping[SourcePartition, int], sizes: Mapping[str, float]
+    starts: Mapping[SourcePartition, Position], latest: Mapping[SourcePartition, Position], sizes: Mapping[str, float]
 ) -> list[Backlog]:
     """The channels that have something to read.
 
     Args:
-        starts: the first offset not covered, by channel.
-        latest: the end of each partition; channels the source did not tell of are left for the next plan.
-        sizes: average bytes per offset, by topic.
+        starts: where each channel goes on.
+        latest: the end of each partition; channels without one are left for the next plan.
+        sizes: average bytes per record, by topic.
 
     Raises:
         LogTruncated: a partition ends before its token.
@@ -89,8 +86,8 @@ def backlogs(
         if end is None:
             continue
         if end < start:
-            raise LogTruncated(partition.topic, partition.partition, start - 1, end)
-        if end > start:
+            raise LogTruncated(str(partition), start.last, end.first)
+        if start < end:
             found.append(Backlog(partition, start, end, sizes.get(partition.topic)))
     return found
 
@@ -114,9 +111,10 @@ def ranges(waiting: Sequence[Backlog], most_bytes: int) -> list[Range]:
     for index, each in enumerate(sorted(bounded, key=_bytes)):
         share = left / (len(bounded) - index)
         size = _size(each.size)
-        length = each.length if _bytes(each) <= share else max(1, int(share / size))
-        chosen.append(Range(each.partition, each.start, each.start + length))
-        left -= length * size
+        whole = _bytes(each) <= share
+        end = each.latest if whole else each.start.ahead(max(1, int(share / size)), each.latest)
+        chosen.append(Range(each.partition, each.start, end))
+        left -= chosen[-1].length * size
     return sorted(chosen, key=lambda each: each.partition)
 
 
@@ -134,13 +132,13 @@ def spread(planned: Sequence[Range], sizes: Mapping[str, float], most_tasks: int
         lightest = min(free, key=loads.__getitem__)
         tasks[lightest].append(piece)
         loads[lightest] += weight
-    return [sorted(task, key=lambda each: (each.partition, each.start)) for task in tasks if task]
+    return [sorted(task, key=lambda each: each.partition) for task in tasks if task]
 
 
 def described(planned: Sequence[Range], sizes: Mapping[str, float]) -> str:
     """What a cycle reads, for Spark's UI."""
     size = sum(each.length * sizes.get(each.partition.topic, 0.0) for each in planned)
-    shown = ", ".join(f"{each.partition} [{each.start}, {each.end})" for each in planned[:4])
+    shown = ", ".join(f"{each.partition} [{each.start.first}, {each.end.first})" for each in planned[:4])
     more = f" and {len(planned) - 4} more" if len(planned) > 4 else ""
     return f"{shown}{more}, about {size / 1e6:.1f} MB"
 
@@ -148,7 +146,7 @@ def described(planned: Sequence[Range], sizes: Mapping[str, float]) -> str:
 def _first_look(each: Backlog) -> Backlog:
     if each.size is not None or each.length <= _UNKNOWN_SIZE:
         return each
-    return Backlog(each.partition, each.start, each.start + _UNKNOWN_SIZE, None)
+    return Backlog(each.partition, each.start, each.start.ahead(_UNKNOWN_SIZE, each.latest), None)
 
 
 def _bytes(each: Backlog) -> float:
@@ -163,7 +161,6 @@ def _size(average: float | None) -> float:
 def _pieces(whole: Range, weight: float, fair: float, most: int) -> list[tuple[Range, float]]:
     """A range as it is, or cut where it alone is more than a task's fair share."""
     parts = 1 if weight < SPLIT else min(whole.length, most, max(1, round(weight / max(fair, SPLIT / 2))))
-    bounds = [whole.start + whole.length * part // parts for part in range(parts + 1)]
-    return [
-        (Range(whole.partition, start, end), weight * (end - start) / whole.length) for start, end in pairwise(bounds)
-    ]
+    inner = [whole.start.ahead(whole.length * part // parts, whole.end) for part in range(1, parts)]
+    pieces = [Range(whole.partition, *bounds) for bounds in pairwise([whole.start, *inner, whole.end])]
+    return [(piece, weight * piece.length / whole.length) for piece in pieces if piece.start < piece.end]

@@ -17,9 +17,8 @@ from them. Staged files that were not committed are orphans nobody refers to.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 import structlog
 
@@ -34,6 +33,7 @@ from frazil.cycle.accounting import (
     last_error,
     mixed,
     moved,
+    parts,
 )
 from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
@@ -46,6 +46,7 @@ from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
 from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
+from frazil.cycle.routes import covers, least_starts
 from frazil.cycle.table_failures import TableFailure
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
@@ -57,14 +58,12 @@ from frazil.errors import (
     DataLoss,
     FrazilError,
     StageFailed,
-    StorageNotSupported,
-    StorageRefused,
-    StorageUnavailable,
     TableMissing,
     TableReplaced,
     stage_error,
 )
-from frazil.model import Buffer, Range, SourcePartition, Staged, StageFailure, TableName
+from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
+from frazil.sources import kinds
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables import reject_lists
 from frazil.tables.base import TableCatalog
@@ -96,14 +95,14 @@ class Ingestion:
         self._pruning = Pruning(settings, source, self._opener)
         self._buffering = Buffering(buffer)
         self._sizes: dict[str, float] = {}
-        """Average bytes per offset, by topic."""
+        """Average bytes per record, by topic."""
 
         self._recalled = time.monotonic()
         self._number = 0
         self.tables = self._set.opened
         """The tables this connector owns."""
 
-        self._acknowledging = Acknowledging(source, settings.key, self.tables)
+        self._acknowledging = Acknowledging(source, self.tables, self._set.unopened)
         self._absences = Absences(settings)
         skip = settings.on_data_loss == "skip"
         self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
@@ -160,18 +159,22 @@ class Ingestion:
         self._set.open_new(facts.values())
         return facts
 
-    def goal(self, facts: Mapping[str, TopicFacts]) -> Mapping[SourcePartition, int]:
+    def goal(self, facts: Mapping[str, TopicFacts]) -> Mapping[SourcePartition, Position]:
         """The ends of all channels' partitions now: what there is to catch up with; `facts` as `discover` gave them."""
-        return self._source.latest([*self.starts(facts), *self._unopened(facts)])
+        read = set[str]().union(*(opened.topics for opened in self.tables.values()))
+        channels = [each for topic in sorted(read & facts.keys()) for each in facts[topic].source_partitions()]
+        return self._source.ends([*channels, *self._unopened(facts)])
 
-    def covers(self, goal: Mapping[SourcePartition, int]) -> bool:
+    def covers(self, goal: Mapping[SourcePartition, Position]) -> bool:
         """Whether every channel of a goal has come to its end, but those of tables that somebody has to see to."""
-        tokens = [table.tokens for table in self.tables.values()]
-        abandoned = [failure.tokens.topics for failure in self.failing.values() if failure.is_final]
+        final = {name for name, failure in self.failing.items() if failure.is_final}
+        tables = [each for name, each in self.tables.items() if name not in final]
+        abandoned = set[str]().union(*(self.failing[name].tokens.topics for name in final))
+        beginning = kinds.beginning(self._source.kind)
         return all(
-            end == 0 or any(int(each.channel(partition).token or -1) + 1 >= end for each in tokens)
+            end <= beginning or covers(tables, partition, end)
             for partition, end in goal.items()
-            if not any(partition.topic in topics for topics in abandoned)
+            if partition.topic not in abandoned or any(partition.topic in each.topics for each in tables)
         )
 
     def failure(self) -> FrazilError | None:
@@ -183,12 +186,9 @@ class Ingestion:
         self._recalled = time.monotonic()
         self._acknowledging.noting(self._set.recall)
 
-    def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, int]:
-        """The first offset not covered, for every channel."""
-        found: dict[SourcePartition, int] = {}
-        for table in self.tables.values():
-            found.update(starts_of(table, facts))
-        return found
+    def starts(self, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, Position]:
+        """Where every channel goes on."""
+        return least_starts(self.tables, facts)
 
     def seconds_until_due(self) -> float | None:
         """How long until a channel or table is due that waits for time to pass; None: there is none."""
@@ -220,11 +220,11 @@ class Ingestion:
         self._acknowledging.publish(committed)  # 8
         clock.lap("acknowledge")
         self._end_cycle()
-        landed = [task for task in staged if task.shape.table in committed]
+        landed = _only(staged, committed)
         if not landed:
             return CycleReport(self._number, lag_records=self.plan.lag({}))
         report = report_of(self._number, self.plan, landed, committed, clock.seconds)
-        if self._settings.errors_tolerance == "none" and (reject := first_reject(landed)):
+        if self._settings.errors_tolerance == "none" and (reject := first_reject(parts(landed))):
             return replace(report, failure=error_of(reject))
         return report
 
@@ -247,25 +247,31 @@ class Ingestion:
         for table in working.values():
             require_same_topics(table.tokens, [facts[topic] for topic in table.topics & facts.keys()])
         starts = self.starts(facts)
-        ends = self._source.ends([*starts, *self._unopened(facts)])
-        latest = {each: end.offset for each, end in ends.items()}
-        self.plan = Plan(self.plans, starts, latest, {each: end.leader_epoch for each, end in ends.items()})
-        topics = set[str]().union(*(table.topics for table in working.values()))
-        taking_part = {partition: start for partition, start in starts.items() if partition.topic in topics}
-        self._truncations.look(taking_part, ends)
+        latest = self._source.ends([*starts, *self._unopened(facts)])
+        self.plan = Plan(self.plans, starts, latest)
+        taking_part = least_starts(working, facts)
+        self._truncations.look(taking_part, latest)
+        self._look_further_on(taking_part, facts)
         waiting = backlogs(taking_part, latest, self._sizes)
         if self._buffering.needs_sizes and (unknown := unsized(waiting)):
             self._sizes.update(self._source.average_sizes(unknown))
             waiting = backlogs(taking_part, latest, self._sizes)
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)
 
+    def _look_further_on(self, starts: Mapping[SourcePartition, Position], facts: Mapping[str, TopicFacts]) -> None:
+        """A task looks at the log before its range; tables that are further on have covered more of it."""
+        for opened in self._set.working().values():
+            own = starts_of(opened, facts)
+            further = {each: start for each, start in own.items() if starts[each] < start}
+            if further and (error := self._truncations.error(further)):
+                raise error
+
     def _unopened(self, facts: Mapping[str, TopicFacts]) -> list[SourcePartition]:
         """The channels of tables that could not be opened yet, of topics that exist."""
-        return [each for tokens in self._set.unopened() for each in tokens.partitions() if each.topic in facts]
+        return [each for tokens in self._set.unopened() for each, _ in tokens.channels() if each.topic in facts]
 
     def _stage(self, planned: Sequence[Range]) -> list[Staged]:
-        self._tasks.begin(self.plan.leaders)
-        self._set.fail(self._tasks.look(planned))
+        self._tasks.begin()
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
         staged = self._restage_before_reject(
@@ -289,33 +295,33 @@ class Ingestion:
         name = f"{self._settings.name}: cycle {self._number}"
         staged = self._job.run(tasks, f"{name}, {described(planned, self._sizes)}")
         self._uncommitted.add(staged)
-        failures = [(task.shape.table, task.failure) for task in staged if task.failure]
-        for _, failure in failures:
-            if failure.error not in TABLE_FAILURES:
+        failed: dict[TableName, FrazilError] = {}
+        for failure in (task.failure for task in staged if task.failure):
+            if failure.table is None:
                 raise self._failed(failure, planned)
-        self._set.fail({table: self._failed(failure, planned) for table, failure in failures})
-        return self._of_working(staged)
+            failed[failure.table] = self._failed(failure, planned)
+        self._set.fail(failed)
+        return self._of_working(task for task in staged if not task.failure)
 
     def _of_working(self, staged: Iterable[Staged]) -> list[Staged]:
-        working = self._set.working()
-        return [task for task in staged if task.shape.table in working]
+        return _only(staged, self._set.working())
 
     def _evolved(self, staged: Sequence[Staged]) -> list[Staged]:
         """Step 5: give tables their columns, and stage again what saw new keys."""
         done = list(staged)
         for _ in range(_EVOLUTIONS):
-            drifted = _by_table(task for task in done if task.drift)
+            drifted = _by_table(part for part in parts(done) if part.drift)
             if not drifted:
                 return done
             answers = self._together.each(self._evolving.evolve, [*drifted.items()])
             self._set.fail(errors_in(drifted, answers))
             done = self._of_working(done)
-            again = [_again(task) for task in done if task.drift]
-            done = [task for task in done if not task.drift]
+            again = [_again(task) for task in done if _drifts(task)]
+            done = [task for task in done if not _drifts(task)]
             done += self._run(again, [each for ranges in again for each in ranges])
             done = self._of_working(done)
         reason = f"{_EVOLUTIONS} rounds of new columns were not enough"
-        drifted = _by_table(task for task in done if task.drift)
+        drifted = _by_table(part for part in parts(done) if part.drift)
         self._set.fail({name: StageFailed(f"the first records of {name}", reason) for name in drifted})
         return self._of_working(done)
 
@@ -327,14 +333,18 @@ class Ingestion:
         lost = [task for task, _ in found]
         groups = [good for _, good in found if good]
         again = self._run(groups, [each for good in groups for each in good]) if groups else []
-        rejects_only = [Staged(task.shape, (), rejects=task.rejects) for task in lost]
+        rejects_only = [
+            Staged((), tuple(StagedTable(part.shape, (), rejects=part.rejects) for part in task.tables))
+            for task in lost
+        ]
         return self._of_working([task for task in staged if task not in lost] + again + rejects_only)
 
     def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Step 6: one swap a table, of several at a time. A table that cannot commit does not stop the others."""
-        due = _by_table(staged)
+        due = _by_table(parts(staged))
+        repeated = any(task.repeated for task in staged)
         answers = self._together.each(
-            lambda each: self._commit_table(self.tables[each[0]], each[1], facts), [*due.items()]
+            lambda each: self._commit_table(self.tables[each[0]], each[1], facts, repeated=repeated), [*due.items()]
         )
         committed: dict[TableName, Committed] = {}
         for (name, mine), answer in zip(due.items(), answers, strict=True):
@@ -344,13 +354,15 @@ class Ingestion:
         self._set.fail(errors_in(due, answers), others_work=bool(committed))
         return committed
 
-    def _commit_table(self, opened: OpenTable, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> Committed:
+    def _commit_table(
+        self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
+    ) -> Committed:
         table, stage = opened.table, self._tasks.stage(opened)
         tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
-        reject_files = [
-            task.rejects.path for task in staged if task.rejects and self._settings.errors_tolerance == "all"
-        ]
-        written = [*(file.path for task in staged for file in task.files), *reject_files]
+        files = [file for part in staged for file in part.files]
+        keeps_rejects = self._settings.errors_tolerance == "all"
+        reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]
+        written = [*(file.path for file in files), *reject_files]
         if reject_files:
             listed = reject_lists.list_path(table, stage)
             self._uncommitted.add_path(table.name, listed)
@@ -362,13 +374,12 @@ class Ingestion:
         tokens = replace(
             tokens, commit=stage.id, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
         )
-        files = [file for task in staged for file in task.files]
         expected = Expectation(
             connector=self._settings.key,
             owner=self._opener.owner,
             epoch=opened.epoch,
             commit=opened.tokens.commit,
-            shapes=tuple({task.shape for task in staged if task.files}),
+            shapes=tuple({part.shape for part in staged if part.files}),
             uuid=opened.uuid,
             staged_at=self._tasks.began,
             max_age=self._settings.stage_max_age_ms / 1000,
@@ -378,7 +389,7 @@ class Ingestion:
         done = commit(table, files, tokens, expected, undone=handed_over.take_back)
         opened.tokens = done.tokens
         self._opener.sweeper.abandon(table, abandoned)
-        if any(task.repeated for task in staged):
+        if repeated:
             self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])
         try:
             table.expire(self._settings.snapshots_min_age_ms, self.needed(table.name))
@@ -394,22 +405,29 @@ class Ingestion:
     def _failed(self, failure: StageFailure, planned: Sequence[Range]) -> FrazilError:
         if failure.error != DataLoss.code or failure.partition is None:
             return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
-        starts = {each.partition: each.start for each in sorted(planned, key=lambda each: -each.start)}
+        starts: dict[SourcePartition, Position] = {}
+        for each in planned:
+            known = starts.get(each.partition)
+            starts[each.partition] = each.start if known is None or each.start < known else known
         return self._losses.error(failure.partition, starts)
 
 
-TABLE_FAILURES: Final = frozenset(
-    {StageFailed.code, StorageUnavailable.code, StorageRefused.code, StorageNotSupported.code}
-)
-"""Errors of tasks that are about the table they stage for; all others are about what they read."""
-
-
-def _by_table(staged: Iterable[Staged]) -> dict[TableName, list[Staged]]:
+def _by_table(staged: Iterable[StagedTable]) -> dict[TableName, list[StagedTable]]:
     """What was staged for each table, the tables in the order of their names."""
-    found: dict[TableName, list[Staged]] = {}
-    for task in sorted(staged, key=lambda task: task.shape.table):
-        found.setdefault(task.shape.table, []).append(task)
+    found: dict[TableName, list[StagedTable]] = {}
+    for part in sorted(staged, key=lambda part: part.shape.table):
+        found.setdefault(part.shape.table, []).append(part)
     return found
+
+
+def _only(staged: Iterable[Staged], tables: Container[TableName]) -> list[Staged]:
+    """What was staged for some of the tables."""
+    kept = [replace(task, tables=tuple(part for part in task.tables if part.shape.table in tables)) for task in staged]
+    return [task for task in kept if task.tables]
+
+
+def _drifts(task: Staged) -> bool:
+    return any(part.drift for part in task.tables)
 
 
 def _again(task: Staged) -> list[Range]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from frazil.cycle.accounting import advances
+from frazil.cycle.accounting import advances, parts
 from frazil.cycle.planning import Plan
 from frazil.errors import FrazilError
 from frazil.model import Staged, TableName
@@ -82,16 +82,17 @@ def report_of(
     seconds: Mapping[str, float],
 ) -> CycleReport:
     """The report of a cycle that read something."""
-    read = [each for task in staged for each in task.ranges]
+    read, landed = [each for task in staged for each in task.ranges], parts(staged)
+    written = [each for part in landed for each in part.ranges]
     newest = max(done.time for done in committed.values())
     slowest = max(staged, key=lambda task: sum(task.seconds.values()))
     return CycleReport(
         number=number,
         records=sum(each.parsed for each in read),
-        rows=sum(each.inserted for each in read),
-        errors=sum(each.errors for each in read),
+        rows=sum(each.inserted for each in written),
+        errors=sum(each.errors for each in written),
         bytes=sum(each.bytes for each in read),
-        files=sum(len(task.files) for task in staged),
+        files=sum(len(part.files) for part in landed),
         snapshots={name: done.snapshot for name, done in committed.items()},
         lag_records=plan.lag({partition: advance.covered for partition, advance in advances(staged).items()}),
         latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from frazil.errors import ResetRefused
-from frazil.model import SourcePartition
+from frazil.model import Position, SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens, TopicTokens
 
@@ -16,21 +16,21 @@ class Move:
     """One channel that goes on elsewhere."""
 
     partition: SourcePartition
-    before: int | None
-    """The offset it would have read next; None if that was one of another topic of the name."""
+    before: Position | None
+    """Where it would have gone on; None if that was in another topic of the name."""
 
-    after: int
-    """The offset it reads next."""
+    after: Position
+    """Where it goes on."""
 
     @property
     def again(self) -> int:
         """Offsets that are read a second time."""
-        return max(0, (self.before or 0) - self.after)
+        return 0 if self.before is None else self.after.distance(self.before)
 
     @property
     def skipped(self) -> int:
         """Offsets that are never read; unknown ones of another topic are not counted."""
-        return 0 if self.before is None else max(0, self.after - self.before)
+        return 0 if self.before is None else self.before.distance(self.after)
 
     @property
     def meaning(self) -> str:
@@ -66,15 +66,10 @@ def chosen(
         ResetRefused: a topic is another one now, so that one channel of it cannot be reset without the others.
     """
     if only is None:
-        return [
-            SourcePartition(topic, n)
-            for topic in sorted(topics)
-            if topic in facts
-            for n in range(facts[topic].partitions)
-        ]
-    if only.topic not in facts or only.partition >= facts[only.topic].partitions:
+        return [each for topic in sorted(topics) if topic in facts for each in facts[topic].source_partitions()]
+    if only.topic not in facts or only not in facts[only.topic].source_partitions():
         raise ResetRefused(f"the broker has no {only}", "Choose another channel, or make the topic first.")
-    if is_another(tokens, facts[only.topic]) and facts[only.topic].partitions > 1:
+    if is_another(tokens, facts[only.topic]) and len(facts[only.topic].partitions) > 1:
         raise ResetRefused(
             f"the topic {only.topic} is another one than the tokens speak of, and so are all its partitions",
             f"Reset all of its channels: frazil channels reset {tokens.name} --topic {only.topic} --to-earliest.",
@@ -82,14 +77,13 @@ def chosen(
     return [only]
 
 
-def moves(tokens: Tokens, targets: Mapping[SourcePartition, int], facts: Mapping[str, TopicFacts]) -> list[Move]:
+def moves(tokens: Tokens, targets: Mapping[SourcePartition, Position], facts: Mapping[str, TopicFacts]) -> list[Move]:
     """What a reset to `targets` does to each channel."""
     found = []
-    for partition, after in sorted(targets.items()):
-        token = tokens.channel(partition).token
-        # A partition that appeared in an opened topic and was not read yet would start at 0.
-        before = None if is_another(tokens, facts[partition.topic]) else int(token) + 1 if token is not None else 0
-        found.append(Move(partition, before, after))
+    for partition in sorted(targets):
+        # A partition that appeared in an opened topic and was not read yet would start at its beginning.
+        before = None if is_another(tokens, facts[partition.topic]) else tokens.start(partition)
+        found.append(Move(partition, before, targets[partition]))
     return found
 
 
@@ -97,13 +91,16 @@ def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts],
     """The tokens after a reset; `now` in ms since the epoch. Counts stay, an error of a channel that moved does not."""
     for topic in {move.partition.topic for move in done}:
         known = tokens.topics.get(topic)
-        kept = known.channels[: facts[topic].partitions] if known else ()
+        there = {each.id for each in facts[topic].partitions}
+        kept = {each: channel for each, channel in known.channels.items() if each in there} if known else {}
         if is_another(tokens, facts[topic]):
-            kept = tuple(replace(channel, token=None, leader_epoch=None) for channel in kept)
+            kept = {each: replace(channel, token=None, leader_epoch=None) for each, channel in kept.items()}
         identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept)
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})
     channels = {
-        move.partition: replace(tokens.channel(move.partition), token=str(move.after - 1), leader_epoch=None, time=now)
+        move.partition: replace(
+            tokens.channel(move.partition), token=str(move.after.last), leader_epoch=None, time=now, closed=False
+        )
         for move in done
     }
     tokens = tokens.with_channels(channels, tokens.topics)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
-from frazil.model import Range, SourcePartition, TableName, Task, WriteShape
+from frazil.model import Range, TableName, TableTask, Task, WriteShape
 from frazil.pipes.default.pipe import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
@@ -42,18 +44,12 @@ class Tasks:
         self._begun: dict[TableName, list[Stage]] = {}
         """The stages from the present tokens of each table, this cycle's included."""
 
-        self._leaders: Mapping[SourcePartition, int | None] = {}
         self._numbers = itertools.count(1)
         self.began = time.monotonic()
         """When this cycle's stages began, in seconds on the monotonic clock."""
 
-    def begin(self, leaders: Mapping[SourcePartition, int | None]) -> None:
-        """Another cycle begins: every table has a new stage, and its shape is looked at anew.
-
-        Args:
-            leaders: the epochs of the leaders that it was planned with.
-        """
-        self._leaders = leaders
+    def begin(self) -> None:
+        """Another cycle begins: every table has a new stage, and its shape is looked at anew."""
         self._shapes.clear()
         self._stages.clear()
         self.began = time.monotonic()
@@ -81,60 +77,72 @@ class Tasks:
     def of_groups(
         self, groups: Sequence[Sequence[Range]], tables: Mapping[TableName, OpenTable]
     ) -> tuple[list[list[Task]], dict[TableName, FrazilError]]:
-        """The tasks for groups of ranges, a group each; and why there are none for some of the tables.
+        """The tasks for groups of ranges, a group each; and why some of the tables have no part in them.
 
-        A task has the ranges of one topic: they go to one table, through one consumer.
+        A task has the ranges of one topic, for one client reads them, and stages for all tables that it feeds.
 
         Args:
             groups: what to read.
-            tables: those that take part; ranges that go to other ones are left out.
+            tables: those that take part.
         """
-        errors: dict[TableName, FrazilError] = {}
+        topics = {each.partition.topic for group in groups for each in group}
+        errors = self._look(topics, tables)
         made: list[list[Task]] = []
         for group in groups:
-            tasks: list[Task] = []
-            for ranges in _by_topic(group):
-                name = self._opened(ranges).table.name
-                if name not in tables or name in errors:
-                    continue
-                try:
-                    tasks.append(self.task(ranges))
-                except FrazilError as error:
-                    errors[name] = error
-            made.append(tasks)
-        sound = ([task for task in tasks if task.shape.table not in errors] for tasks in made)
-        return [tasks for tasks in sound if tasks], errors
+            tasks = [self._task(ranges, tables, errors) for ranges in _by_topic(group)]
+            made.append([task for task in tasks if task is not None])
+        sound = ([_without(task, errors) for task in tasks] for tasks in made)
+        return [kept for tasks in sound if (kept := [task for task in tasks if task.tables])], errors
 
-    def look(self, ranges: Sequence[Range]) -> dict[TableName, FrazilError]:
-        """Look at the shapes of the tables that ranges go to; why that cannot be done, by table."""
-        topics = {each.partition.topic for each in ranges}
-        tables = {name: each for name, each in self._tables.items() if topics & each.topics}
-        return errors_in(tables, self._together.each(self._shape, [*tables.values()]))
+    def _look(self, topics: AbstractSet[str], tables: Mapping[TableName, OpenTable]) -> dict[TableName, FrazilError]:
+        """Look at the shapes of the tables that topics feed; why that cannot be done, by table."""
+        fed = {name: each for name, each in tables.items() if topics & each.topics}
+        return errors_in(fed, self._together.each(self._shape, [*fed.values()]))
 
-    def task(self, ranges: Sequence[Range]) -> Task:
-        """The task for ranges of one topic."""
-        opened = self._opened(ranges)
+    def _task(
+        self,
+        ranges: Sequence[Range],
+        tables: Mapping[TableName, OpenTable],
+        errors: dict[TableName, FrazilError],
+    ) -> Task | None:
+        """The task for ranges of one topic; None if no table lacks anything of them."""
+        parts = []
+        for name, opened in fed_by(ranges[0].partition.topic, tables).items():
+            if name in errors or not needs(opened, ranges):
+                continue
+            try:
+                parts.append(self._part(opened, ranges))
+            except FrazilError as error:
+                errors[name] = error
+        if not parts:
+            return None
+        return Task(
+            connector=self._settings.key,
+            ranges=tuple(ranges),
+            tables=tuple(parts),
+            reader=self._source.reader(),
+            conversion=self._settings.conversion,
+            tolerance=self._settings.errors_tolerance,
+            most_bytes=self._settings.cycle_max_bytes,
+            synced=self._settings.disk_sync,
+        )
+
+    def _part(self, opened: OpenTable, ranges: Sequence[Range]) -> TableTask:
         stage, number = self.stage(opened), next(self._numbers)
         shape, name = self._shape(opened), opened.table.name
         data_path = opened.table.new_data_path(stage.data_file(number))
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
-        return Task(
-            connector=self._settings.key,
-            ranges=tuple(self._with_epochs(opened, each) for each in ranges),
+        return TableTask(
             shape=shape,
             data_path=data_path,
             data_access=self.access(name, data_path),
             rejects_path=rejects_path,
             rejects_access=self.access(name, rejects_path),
-            reader=self._source.reader_config(),
-            conversion=self._settings.conversion,
-            tolerance=self._settings.errors_tolerance,
-            most_bytes=self._settings.cycle_max_bytes,
-            room=self.room(opened),
-            synced=self._settings.disk_sync,
+            column_budget=self.column_budget(opened),
+            starts=own_starts(opened, ranges),
         )
 
-    def room(self, opened: OpenTable) -> int:
+    def column_budget(self, opened: OpenTable) -> int:
         """How many columns a table may still get."""
         columns = (column.type for column in self._shape(opened).columns if not is_metadata(column))
         return max(0, self._settings.columns_max - width_of(columns))
@@ -143,16 +151,6 @@ class Tasks:
         """What opens the storage at a location that a table keeps files in."""
         return self._tables[table].table.access(location)
 
-    def _with_epochs(self, opened: OpenTable, wanted: Range) -> Range:
-        """A range with what tells whether it is read from the log that the tokens and the plan speak of."""
-        known, leader = opened.tokens.channel(wanted.partition), self._leaders.get(wanted.partition)
-        follows = known.token is not None and wanted.start == int(known.token) + 1
-        return replace(wanted, start_epoch=known.leader_epoch if follows else leader, end_epoch=leader)
-
-    def _opened(self, ranges: Sequence[Range]) -> OpenTable:
-        topic = ranges[0].partition.topic
-        return next(table for table in self._tables.values() if topic in table.topics)
-
     def _shape(self, opened: OpenTable) -> WriteShape:
         name = opened.table.name
         if name not in self._shapes:
@@ -160,7 +158,7 @@ class Tasks:
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
             shape = self._shapes[name] = opened.table.shape()
-            self._shapes[name] = replace(shape, evolves=shape.evolves and self.room(opened) > 0)
+            self._shapes[name] = replace(shape, evolves=shape.evolves and self.column_budget(opened) > 0)
         return self._shapes[name]
 
 
@@ -169,3 +167,7 @@ def _by_topic(ranges: Sequence[Range]) -> list[list[Range]]:
     for each in ranges:
         found.setdefault(each.partition.topic, []).append(each)
     return [*found.values()]
+
+
+def _without(task: Task, errors: Mapping[TableName, FrazilError]) -> Task:
+    return replace(task, tables=tuple(part for part in task.tables if part.shape.table not in errors))

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from frazil.cycle.accounting import parts
 from frazil.cycle.job import AccessTo, Job
 from frazil.model import Staged, TableName
 
@@ -23,11 +24,11 @@ class Uncommitted:
 
     def add(self, staged: Sequence[Staged]) -> None:
         """Take note of what tasks have written."""
-        for task in staged:
-            for file in task.files:
-                self.add_path(task.shape.table, file.path)
-            if task.rejects is not None and self._keeps_rejects and not task.drift:
-                self.add_path(task.shape.table, task.rejects.path)
+        for part in parts(staged):
+            for file in part.files:
+                self.add_path(part.shape.table, file.path)
+            if part.rejects is not None and self._keeps_rejects and not part.drift:
+                self.add_path(part.shape.table, part.rejects.path)
 
     def add_path(self, table: TableName, path: str) -> None:
         """Take note of one file that belongs to a table."""

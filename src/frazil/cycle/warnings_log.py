@@ -9,7 +9,7 @@ import structlog
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.reject_log import RejectLog
-from frazil.model import Staged, TableName
+from frazil.model import StagedTable, TableName
 from frazil.records.dropped import Dropped
 
 _LINES: Final = 20
@@ -27,16 +27,16 @@ class WarningsLog:
         self.dropped = Dropped()
         """Values of keys that have no column, by `<table>.<key>`."""
 
-    def committed(self, name: TableName, staged: Sequence[Staged]) -> None:
+    def committed(self, name: TableName, staged: Sequence[StagedTable]) -> None:
         """Take note of what one commit holds."""
         new: list[str] = []
-        for task in staged:
-            for key, count in task.dropped.items():
+        for part in staged:
+            for key, count in part.dropped.items():
                 told = self.dropped.note(f"{name}.{key}", count)
                 if told is not None:
                     new.append(told.removeprefix(f"{name}."))
-            if task.rejects and self._logs_rejects:
-                self._rejects.add(str(name), task.rejects.kinds)
+            if part.rejects and self._logs_rejects:
+                self._rejects.add(str(name), part.rejects.kinds)
         for key in new[:_LINES]:
             _log.warning("a key has no column; its values are dropped and counted", table=str(name), key=key)
         if len(new) > _LINES:

@@ -36,9 +36,9 @@ class NoStartingOffset(Terminal):
 
     code = "no_starting_offset"
 
-    def __init__(self, group: str, topic: str, partition: int) -> None:
+    def __init__(self, group: str, partition: str) -> None:
         super().__init__(
-            f"{topic}-{partition} has no offset token and the consumer group {group} has no offset for it, and "
+            f"{partition} has no offset token and the consumer group {group} has no offset for it, and "
             "auto.offset.reset=none forbids choosing one. Set consumer.override.auto.offset.reset to earliest or "
             "latest."
         )
@@ -49,11 +49,11 @@ class DataLoss(Terminal):
 
     code = "data_loss"
 
-    def __init__(self, topic: str, partition: int, first: int, last: int, others: Sequence[str] = ()) -> None:
-        """Say which offsets of one partition are gone; `others` are those of other partitions."""
+    def __init__(self, partition: str, first: int | str, last: int | str, others: Sequence[str] = ()) -> None:
+        """Say which records of one partition are gone; `others` are those of other partitions."""
         also = f"; so were {', '.join(others)}" if others else ""
         super().__init__(
-            f"the records {first} to {last} of {topic}-{partition} were deleted by the broker's retention before they "
+            f"the records {first} to {last} of {partition} were deleted by the broker's retention before they "
             f"were read{also}. Set frazil.on.data.loss=skip to go on after them, or `frazil channels reset` "
             "--to-earliest; and retain longer."
         )
@@ -79,13 +79,17 @@ class LogTruncated(Terminal):
     code = "log_truncated"
 
     def __init__(
-        self, topic: str, partition: int, token: int, latest: int, parts: int | None = None, others: Sequence[str] = ()
+        self,
+        partition: str,
+        token: int | str,
+        latest: int | str,
+        parts: int | str | None = None,
+        others: Sequence[str] = (),
     ) -> None:
         """Say what is known of one partition.
 
         Args:
-            topic: its topic.
-            partition: its number.
+            partition: the partition.
             token: the last offset covered.
             latest: where the log ends now.
             parts: the first offset at which it is another log than the one that was read; None if nobody knows.
@@ -93,12 +97,13 @@ class LogTruncated(Terminal):
         """
         also = f" So it is with {', '.join(others)}." if others else ""
         found = _ends_early(latest, token) if parts is None else _parts(parts, latest, token)
-        super().__init__(f"{topic}-{partition} {found}{also}")
+        super().__init__(f"{partition} {found}{also}")
         self.parts = parts
 
 
-def _ends_early(latest: int, token: int) -> str:
-    ends = "ends" if latest <= token else "has another log than the one that was read and ends"
+def _ends_early(latest: int | str, token: int | str) -> str:
+    early = not isinstance(latest, int) or not isinstance(token, int) or latest <= token
+    ends = "ends" if early else "has another log than the one that was read and ends"
     return (
         f"{ends} at offset {latest} but its offset token is {token}: the log was truncated, or the topic was deleted "
         "and made again. Once you know which, stop the connector and choose where to go on: `frazil channels reset` "
@@ -106,7 +111,7 @@ def _ends_early(latest: int, token: int) -> str:
     )
 
 
-def _parts(parts: int, latest: int, token: int) -> str:
+def _parts(parts: int | str, latest: int | str, token: int | str) -> str:
     return (
         f"was truncated at offset {parts} and ends at offset {latest} but its offset token is {token}: the rows of its "
         f"records {parts} to {token} are in the table, and those offsets are other records' now, or nobody's yet. Set "

@@ -1,51 +1,64 @@
-"""What a cycle needs from a source of records."""
+"""What a cycle needs from a source of records, on the driver and in the tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from frazil.model import Range, SourcePartition
+import pyarrow as pa
+
+from frazil.model import PartitionId, Position, Range, ReaderSpec, SourcePartition, StagedRange, StageFailure
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """What the source says of one partition of a topic."""
+
+    id: PartitionId
+    parents: tuple[PartitionId, ...] = ()
+    """The partitions whose records come before all of its own, as those of a shard that was split."""
+
+    closed: bool = False
+    """Whether it gets no more records."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """What the source says of a topic now."""
+    """What the source says of a topic or stream now."""
 
     topic: str
     cluster: str
-    """The cluster's id; empty when it does not say."""
+    """The id of what it is in; empty when the source does not say."""
 
     id: str
-    """The topic's own id, new for a topic made again under its old name; empty when the cluster has none."""
+    """Its own id, new for a topic made again under its old name; empty when there is none."""
 
-    partitions: int
-    """How many partitions it has; they are numbered from 0."""
+    partitions: Sequence[PartitionFacts]
 
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place in a partition's log."""
-
-    offset: int
-    leader_epoch: int | None = None
-    """A leader epoch whose leader had everything before `offset` in its log; None where it is not known."""
+    def source_partitions(self) -> list[SourcePartition]:
+        """Its partitions, in their order."""
+        return [SourcePartition(self.topic, each.id) for each in self.partitions]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupOffset:
-    """An offset that was published for a consumer group."""
+class Acknowledgement:
+    """What is covered of one source partition, in all tables that it feeds."""
 
-    offset: int
-    """The first one not covered."""
+    position: Position
+    table: str
+    """The uuid of the table that is furthest behind."""
 
-    metadata: str = ""
-    """What whoever published it wrote beside it."""
+    commit: str
+    """The commit that brought that table there."""
 
 
 class Source(Protocol):
     """The driver's side of a source. All methods may raise `BrokerUnavailable` or `BrokerRefused`."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of source it is, as in `frazil.sources.kinds`."""
 
     def discover(self) -> Mapping[str, TopicFacts]:
         """The topics the connector reads that exist now, by name."""
@@ -54,50 +67,88 @@ class Source(Protocol):
         """What the source says of `topics` now; those that do not exist are absent."""
 
     def cluster(self) -> str:
-        """The id of the cluster; empty when it does not say."""
+        """The id of what its topics are in; empty when it does not say."""
 
-    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """The end of each partition: the offset its next readable record will have, as a reader may see it.
+    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """Where each partition ends now, as a reader may see it.
 
         Partitions that do not exist are absent, here and below.
         """
 
-    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
-        """The same as `latest`, with the epochs of the leaders that answered."""
+    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """Where the first record is that each partition still holds."""
 
-    def divergences(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int | None]:
-        """Where logs no longer hold what was before a position: the first offset that is another one's now.
+    def resolve_starts(
+        self, topics: Sequence[TopicFacts], table: str, *, gone: bool
+    ) -> Mapping[SourcePartition, Position]:
+        """Where the channels of topics start that have no token in a table.
+
+        Args:
+            topics: the topics.
+            table: the table's name.
+            gone: whether there is no such table; else it is one without our tokens.
+
+        Raises:
+            TokensMissing: their records were landed before, and the configuration says to stop.
+            NoStartingOffset: the configuration forbids choosing.
+        """
+
+    def look_for_truncation(
+        self, starts: Mapping[SourcePartition, Position], ends: Mapping[SourcePartition, Position]
+    ) -> Mapping[SourcePartition, Position | None]:
+        """As `diverged`, for what a plan has found, and cheap where nothing looks like it.
+
+        Raises:
+            LogTruncated: a log has changed, and nobody knows where.
+            StageFailed: an end is not to be believed.
+        """
+
+    def diverged(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Position | None]:
+        """Where logs no longer hold what was before `starts`: the first place that is another record's now.
 
         Partitions whose logs still hold it are absent. None: the log has forgotten where.
         """
 
-    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """The first offset each partition still holds."""
-
-    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """Where a channel begins that has neither a token nor a group offset: what `auto.offset.reset` says.
-
-        Raises:
-            NoStartingOffset: it says `none`.
-        """
-
-    def group_offsets(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, GroupOffset]:
-        """Where the consumer group stands, and what was written beside it; partitions without an offset are absent."""
-
-    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """When the first record at or after each start was produced, in ms since the epoch, where there is one."""
 
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
-        """Average bytes per offset, by topic, of the first few records of each range.
+        """Average bytes per record, by topic, of the first few records of each range.
 
         Topics of which none could be had are absent.
         """
 
-    def publish(self, positions: Mapping[SourcePartition, GroupOffset]) -> None:
-        """Set the consumer group's offsets: everything before each is committed."""
+    def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
+        """Let the source know what is covered, for the tools that watch it."""
 
-    def reader_config(self) -> Mapping[str, Any]:
+    def reader(self) -> ReaderSpec:
         """What a task needs to read from this source."""
 
     def close(self) -> None:
         """Give connections back."""
+
+
+class ReadFailed(Exception):
+    """A range cannot be read to its end; carries the failure as the value the driver gets."""
+
+    def __init__(self, failure: StageFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class RangeReader(Protocol):
+    """The task's side of a source: reads the ranges of one task."""
+
+    @property
+    def ranges(self) -> tuple[StagedRange, ...]:
+        """What was read so far, range by range."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records of all ranges, in order within each partition, as `frazil.records.batches` says.
+
+        Raises:
+            ReadFailed: a record is gone, the source refused, or nothing came for too long.
+        """
+
+    def beyond(self, batch: pa.RecordBatch, starts: Mapping[SourcePartition, Position]) -> pa.BooleanArray:
+        """Which records of a batch lie at or after the start of their partition; partitions without one lie after."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from frazil.model import Reject, RejectKind, RejectSummary
+from frazil.model import PartitionId, Reject, RejectKind, RejectSummary
 from frazil.records.rejects import SCHEMA, Rejects, reject
 
 OTHER: Final = "other reasons"
@@ -36,10 +36,10 @@ class RejectFile:
 
     def __init__(self, scratch: Path) -> None:
         self.path = scratch
-        self.first: dict[int, Reject] = {}
+        self.first: dict[PartitionId, Reject] = {}
         """The reject with the lowest offset of each partition, shortened."""
 
-        self.counts: Counter[int] = Counter()
+        self.counts: Counter[PartitionId] = Counter()
         """Rejects by partition."""
 
         self._kinds: dict[tuple[str, str | None, str], RejectKind] = {}
@@ -74,7 +74,7 @@ class RejectFile:
             number = group["partition"]
             self.counts[number] += group["row_count"]
             found = _row(numbered, group["row_min"])
-            if number not in self.first or found.offset < self.first[number].offset:
+            if number not in self.first or _is_before(found, self.first[number]):
                 self.first[number] = found
 
     def _count_kinds(self, numbered: pa.Table) -> None:
@@ -87,6 +87,11 @@ class RejectFile:
                 key = (group["code"], None, OTHER)
             known = self._kinds.get(key) or RejectKind(*key, 0, _row(numbered, group["row_min"]))
             self._kinds[key] = replace(known, count=known.count + group["row_count"])
+
+
+def _is_before(one: Reject, other: Reject) -> bool:
+    places: list[Any] = [one.offset, other.offset]  # of one partition, so of one type
+    return bool(places[0] < places[1])
 
 
 def _groups(numbered: pa.Table, *keys: str) -> Iterator[dict[str, Any]]:

@@ -1,21 +1,14 @@
-"""What a Python worker keeps between tasks: consumers, a locked-down DuckDB connection, a scratch directory."""
+"""What a Python worker keeps between tasks: a locked-down DuckDB connection, and a scratch directory."""
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
-import orjson
-from confluent_kafka import Consumer
 
-from frazil.sources.kafka.leaders import Leaders
-from frazil.sources.kafka.reader import consumer_config
-from frazil.sources.kafka.skipping import STATISTICS
 from frazil.sql import literal
 from frazil.staging.scratch import private_directory
 
@@ -32,8 +25,6 @@ _useless: set[str] = set()
 _looked_at: set[str] = set()
 """Entries of `sys.path` that were looked at."""
 
-_consumers: dict[str, Consumer] = {}
-_leaders: dict[str, Leaders] = {}
 _scratch: Path | None = None
 _connection: duckdb.DuckDBPyConnection | None = None
 
@@ -132,31 +123,3 @@ def locked_down(directory: Path) -> duckdb.DuckDBPyConnection:
     ):
         opened.execute(f"SET {setting}")
     return opened
-
-
-def consumer(client: Mapping[str, Any], topic: str) -> Consumer:
-    """A consumer for this configuration that knows the topic, kept for the next task that has the same."""
-    key = _fingerprint(client)
-    if key not in _consumers:
-        _consumers[key] = Consumer(consumer_config(client))
-        _leaders[key] = Leaders(_consumers[key])
-    _leaders[key].find([topic])
-    return _consumers[key]
-
-
-def watched_consumer(client: Mapping[str, Any], topic: str, hear: Callable[[str], None]) -> Consumer:
-    """A consumer for this configuration that knows the topic and tells `hear` its statistics; not kept."""
-    opened = Consumer({**consumer_config(client), **STATISTICS, "stats_cb": hear})
-    Leaders(opened).find([topic])
-    return opened
-
-
-def evict(client: Mapping[str, Any]) -> None:
-    """Close the consumer of this configuration: it failed, and the next task gets a new one."""
-    failed = _consumers.pop(_fingerprint(client), None)
-    if failed is not None:
-        failed.close()
-
-
-def _fingerprint(client: Mapping[str, Any]) -> str:
-    return hashlib.sha256(orjson.dumps(dict(client), option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from frazil.model import NOTHING_OBSERVED, ObservedType, Position
+from frazil.model import NOTHING_OBSERVED, ObservedType, RecordPlace
 from frazil.pipes.default.decoder import REFUSED
 from frazil.pipes.default.exact_json import CoercionError, Object, is_text, parse
 from frazil.pipes.default.exact_json import raw as written
@@ -36,7 +36,7 @@ def members(value: bytes | str | Raw) -> Mapping[str, Raw]:
 
 
 def seen_in(
-    value: str, known: Callable[[str], bool], *, deep: bool, at: Position | None = None
+    value: str, known: Callable[[str], bool], *, deep: bool, at: RecordPlace | None = None
 ) -> Mapping[str, ObservedType]:
     """What the values of a record's keys look like that are not known.
 
@@ -56,7 +56,7 @@ def seen_in(
 
 
 def _seen_exactly(
-    value: str, known: Callable[[str], bool], levels: int, at: Position | None
+    value: str, known: Callable[[str], bool], levels: int, at: RecordPlace | None
 ) -> Mapping[str, ObservedType]:
     """What a record looks like that msgspec cannot read, as the exact tier reads it."""
     try:
@@ -68,7 +68,7 @@ def _seen_exactly(
     return {key: _seen_value(member, levels, at) for key, member in parsed if not known(key)}
 
 
-def _seen_value(value: Any, levels: int, at: Position | None) -> ObservedType:
+def _seen_value(value: Any, levels: int, at: RecordPlace | None) -> ObservedType:
     match value:
         case Object():
             found = value if levels else ()
@@ -84,7 +84,7 @@ def _seen_value(value: Any, levels: int, at: Position | None) -> ObservedType:
             return ObservedType(frozenset({_scalar(written(value).encode())}), first=at)
 
 
-def _seen(raw: Raw, levels: int, at: Position | None) -> ObservedType:
+def _seen(raw: Raw, levels: int, at: RecordPlace | None) -> ObservedType:
     text = bytes(raw).strip()
     if text[:1] == b"{":
         found = members(raw) if levels else {}
@@ -97,7 +97,7 @@ def _seen(raw: Raw, levels: int, at: Position | None) -> ObservedType:
     return ObservedType(frozenset({_scalar(text)}), first=at)
 
 
-def _seen_object(fields: Mapping[str, ObservedType], at: Position | None) -> ObservedType:
+def _seen_object(fields: Mapping[str, ObservedType], at: RecordPlace | None) -> ObservedType:
     if any(len(name) > LONGEST_NAME for name in fields):
         return replace(MIXED, first=at)
     # In the order that merging leaves them in: whether records are merged hangs on how they are spread over tasks.

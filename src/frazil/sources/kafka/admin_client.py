@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from frazil.errors import BrokerRefused, BrokerUnavailable
 from frazil.model import SourcePartition
-from frazil.sources.base import Position
 from frazil.sources.kafka.faults import QUIET, Refusals, is_missing_topic, translate
+from frazil.sources.kafka.positions import KafkaPosition
 from frazil.sources.kafka.timeouts import for_an_answer
 
 _LOOK: Final = 0.2
@@ -37,12 +37,10 @@ class BrokerAdmin:
             IsolationLevel.READ_COMMITTED if isolation == "read_committed" else IsolationLevel.READ_UNCOMMITTED
         )
 
-    def positions(self, partitions: Collection[SourcePartition], spec: OffsetSpec) -> dict[SourcePartition, int]:
-        """An offset of each partition; those that do not exist are absent."""
-        return {each: found.offset for each, found in self.places(partitions, spec).items()}
-
-    def places(self, partitions: Collection[SourcePartition], spec: OffsetSpec) -> dict[SourcePartition, Position]:
-        """The same, with the epochs of the leaders that answered."""
+    def positions(
+        self, partitions: Collection[SourcePartition], spec: OffsetSpec
+    ) -> dict[SourcePartition, KafkaPosition]:
+        """A position in each partition, with the epoch of the leader that answered; those without one are absent."""
         if not partitions:
             return {}
         asked = {TopicPartition(each.topic, each.partition): spec for each in partitions}
@@ -50,15 +48,15 @@ class BrokerAdmin:
             "list offsets",
             lambda: self.admin.list_offsets(asked, isolation_level=self._isolation, request_timeout=self.patience),
         )
-        places = {}
+        found_at = {}
         for where, found in self.answers("give the offsets", futures):
             if found.offset == OFFSET_INVALID:
                 # What librdkafka says of a partition whose broker it lost while it asked.
                 raise BrokerUnavailable(self._brokers, f"give the offsets of {_named(where)}", "the connection broke")
             epoch = found.leader_epoch
             known = None if epoch is None or epoch < 0 else int(epoch)
-            places[SourcePartition(where.topic, where.partition)] = Position(int(found.offset), known)
-        return places
+            found_at[SourcePartition(where.topic, where.partition)] = KafkaPosition(int(found.offset), known)
+        return found_at
 
     def answers(self, action: str, futures: Mapping[Any, Future[_Answer]]) -> Iterator[tuple[Any, _Answer]]:
         """What the broker says of each thing asked for; what does not exist is left out."""

@@ -9,7 +9,7 @@ from typing import Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from frazil.model import SourcePartition
-from frazil.sources.base import Position
+from frazil.sources.kafka.positions import KafkaPosition
 
 _LOOK: Final = 0.001
 """Seconds between two attempts at moving a partition that the consumer has not begun to read."""
@@ -20,7 +20,7 @@ _PATIENCE: Final = 10.0
 _NOT_BEGUN: Final = {KafkaError._STATE, KafkaError._PREV_IN_PROGRESS}  # noqa: SLF001 (the library's names for its codes)
 
 
-def assign(consumer: Consumer, positions: Mapping[SourcePartition, Position]) -> None:
+def assign(consumer: Consumer, positions: Mapping[SourcePartition, KafkaPosition]) -> None:
     """Assign a consumer to positions; where a log no longer holds what was before, an event comes and no record.
 
     Raises:
@@ -36,7 +36,7 @@ def assign(consumer: Consumer, positions: Mapping[SourcePartition, Position]) ->
             _seek(consumer, place)
 
 
-def _place(partition: SourcePartition, position: Position) -> TopicPartition:
+def _place(partition: SourcePartition, position: KafkaPosition) -> TopicPartition:
     epoch = -1 if position.leader_epoch is None else position.leader_epoch
     return TopicPartition(partition.topic, partition.partition, position.offset, leader_epoch=epoch)
 

@@ -15,12 +15,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from frazil.errors import BrokerUnavailable
 from frazil.model import SourcePartition
-from frazil.sources.base import Position
 from frazil.sources.kafka.assigning import assign
 from frazil.sources.kafka.faults import QUIET, is_vanished_offset, passes, translate
 from frazil.sources.kafka.leaders import Leaders
+from frazil.sources.kafka.positions import KafkaPosition
 
-Holds = Callable[[Mapping[SourcePartition, Position]], Mapping[SourcePartition, bool]]
+Holds = Callable[[Mapping[SourcePartition, KafkaPosition]], Mapping[SourcePartition, bool]]
 """Whether logs still hold what was before positions; those for which nobody can say are absent."""
 
 _POLL: Final = 0.1
@@ -31,20 +31,20 @@ _ACTION: Final = "say whether its log still holds what was read"
 
 def divergences(
     holds: Holds,
-    positions: Mapping[SourcePartition, Position],
-    earliest: Mapping[SourcePartition, int],
-    ends: Mapping[SourcePartition, Position],
-) -> dict[SourcePartition, int | None]:
-    """The first offset before each position that is another record's now; see `frazil.sources.base.Source`."""
+    positions: Mapping[SourcePartition, KafkaPosition],
+    earliest: Mapping[SourcePartition, KafkaPosition],
+    ends: Mapping[SourcePartition, KafkaPosition],
+) -> dict[SourcePartition, KafkaPosition | None]:
+    """The first place before each position that is another record's now; see `frazil.sources.base.Source.diverged`."""
     truncated = {each: positions[each] for each, held in holds(positions).items() if not held}
     # Of an epoch to come, no log can tell where it ended: this one is not a later state of the one that was read.
     comparable = {each for each, found in truncated.items() if _is_older(found, ends[each])}
-    low = {each: min(earliest[each], truncated[each].offset) for each in comparable}
+    low = {each: min(earliest[each].offset, truncated[each].offset) for each in comparable}
     high = {each: truncated[each].offset for each in comparable}
     while between := {each: (low[each] + high[each]) // 2 for each in low if high[each] - low[each] > 1}:
         for each, held_there in holds({each: _at(truncated[each], at) for each, at in between.items()}).items():
             (low if held_there else high)[each] = between[each]
-    return {each: low.get(each) for each in truncated}
+    return {each: _at(found, low[each]) if each in low else None for each, found in truncated.items()}
 
 
 class Prober:
@@ -65,7 +65,7 @@ class Prober:
         self._consumer = Consumer({**QUIET, **client, **fixed})
         self._leaders = Leaders(self._consumer)
 
-    def holds(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, bool]:
+    def holds(self, positions: Mapping[SourcePartition, KafkaPosition]) -> Mapping[SourcePartition, bool]:
         """Whether logs still hold what was before positions.
 
         Raises:
@@ -108,10 +108,10 @@ class Prober:
         raise translate(KafkaException(error), self._brokers, _ACTION)
 
 
-def _is_older(position: Position, end: Position) -> bool:
+def _is_older(position: KafkaPosition, end: KafkaPosition) -> bool:
     epochs = position.leader_epoch, end.leader_epoch
     return epochs[0] is not None and epochs[1] is not None and epochs[0] <= epochs[1]
 
 
-def _at(position: Position, offset: int) -> Position:
-    return Position(offset, position.leader_epoch)
+def _at(position: KafkaPosition, offset: int) -> KafkaPosition:
+    return KafkaPosition(offset, position.leader_epoch)

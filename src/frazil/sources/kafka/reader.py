@@ -10,17 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
-from frazil.model import Range, StagedRange, StageFailure
-from frazil.sources.base import Position
+from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
+from frazil.sources.base import ReadFailed
+from frazil.sources.kafka import consumers
 from frazil.sources.kafka.assigning import assign
-from frazil.sources.kafka.faults import QUIET, is_missing_topic, is_vanished_offset, passes
+from frazil.sources.kafka.faults import is_missing_topic, is_vanished_offset, passes
 from frazil.sources.kafka.headers import headers_of
+from frazil.sources.kafka.positions import KafkaPosition, bounds, of_kafka
 from frazil.sources.kafka.skipping import Skipping
 from frazil.sources.kafka.timeouts import for_a_record
 
@@ -55,20 +58,32 @@ Watched: TypeAlias = Callable[[Callable[[str], None]], Consumer]
 """Makes a consumer that tells its statistics to a listener."""
 
 
-class ReadFailed(Exception):
-    """A range cannot be read to its end; carries the failure as the value the driver gets."""
-
-    def __init__(self, failure: StageFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
 @dataclass(slots=True)
 class _Progress:
     """How far one range is read."""
 
-    range: Range
+    partition: SourcePartition
+    start: KafkaPosition
+    end: KafkaPosition
     staged: StagedRange
+
+    @property
+    def covered(self) -> KafkaPosition:
+        """Where it is read to."""
+        return bounds(Range(self.partition, self.staged.start, self.staged.covered))[1]
+
+
+def open_reader(client: Mapping[str, Any], ranges: Sequence[Range], most_bytes: int) -> RangeReader:
+    """A reader of ranges of one topic, on a consumer that is kept for the next task with the same configuration."""
+    topic = ranges[0].partition.topic
+    # Others give a record for each offset but those of markers and of what compaction removed.
+    passes_over = client.get("isolation.level") == "read_committed"
+    watched = partial(consumers.watched, client, topic) if passes_over else None
+    return RangeReader(consumers.kept(client, topic), ranges, for_a_record(client), most_bytes, watched)
+
+
+evict = consumers.evict
+"""Forget the consumer of a configuration: it failed, and the next task gets a new one."""
 
 
 class RangeReader:
@@ -95,7 +110,9 @@ class RangeReader:
         self._left_bytes = most_bytes
         self._topic = ranges[0].partition.topic
         self._progress = {
-            each.partition.partition: _Progress(each, StagedRange(each.partition, each.start, each.start))
+            int(each.partition.partition): _Progress(
+                each.partition, *bounds(each), StagedRange(each.partition, each.start, each.start)
+            )
             for each in ranges
         }
         self._open = dict(self._progress)
@@ -122,12 +139,20 @@ class RangeReader:
         """
         given = self._consumer
         try:
-            assign(given, {each.range.partition: _start(each.range) for each in self._progress.values()})
+            assign(given, {each.partition: each.start for each in self._progress.values()})
             yield from self._until_done()
         finally:
             given.unassign()
             if self._consumer is not given:
                 self._consumer.close()
+
+    def beyond(self, batch: pa.RecordBatch, starts: Mapping[SourcePartition, Position]) -> pa.BooleanArray:
+        """Which records of a batch lie at or after the start of their partition; see `frazil.sources.base`."""
+        found = pa.array([True] * batch.num_rows, pa.bool_())
+        for partition, start in of_kafka(starts).items():
+            others = pc.not_equal(batch.column("partition"), partition.partition)
+            found = pc.and_(found, pc.or_(others, pc.greater_equal(batch.column("offset"), start.offset)))
+        return found
 
     def _until_done(self) -> Iterator[pa.RecordBatch]:
         wanted = _FIRST_BATCH
@@ -163,17 +188,17 @@ class RangeReader:
         self._consumer.unassign()
         self._skipping = Skipping(self._topic)
         self._consumer = watched(self._skipping.hear)
-        assign(self._consumer, {each.range.partition: _rest(each) for each in self._open.values()})
+        assign(self._consumer, {each.partition: _rest(each) for each in self._open.values()})
 
     def _has_skipped(self) -> bool:
         """Cover what the consumer has passed over; to be asked when it has just given nothing."""
         moved = False
         for number, each in [*self._open.items()] if self._skipping else []:
             position = self._skipping.position(number) if self._skipping else -1
-            if position >= each.range.end:
+            if position >= each.end.offset:
                 self._finish([number])
-            elif position > each.staged.covered:
-                each.staged = _over_a_gap(each.staged, position, each.range.end_epoch)
+            elif position > each.covered.offset:
+                each.staged = _over_a_gap(each, position)
             else:
                 continue
             moved = self._skipped_any = True
@@ -181,12 +206,12 @@ class RangeReader:
 
     def _left(self) -> int:
         """How many offsets of the ranges are not read yet."""
-        return sum(each.range.end - each.staged.covered for each in self._open.values())
+        return sum(each.covered.distance(each.end) for each in self._open.values())
 
     def _accept(self, messages: Sequence[Message]) -> list[Message]:
         """The records that belong to the ranges; notes ends and raises for what cannot be read."""
         accepted = []
-        ends = {number: each.range.end for number, each in self._open.items()}
+        ends = {number: each.end.offset for number, each in self._open.items()}
         last: dict[int, Message] = {}
         finished: set[int] = set()
         for message in messages:
@@ -205,7 +230,7 @@ class RangeReader:
                 finished.add(number)
         for number, message in last.items():
             each, epoch = self._progress[number], message.leader_epoch()
-            each.staged = replace(each.staged, covered=message.offset() + 1, leader_epoch=epoch, record_epoch=epoch)
+            each.staged = replace(each.staged, covered=KafkaPosition(message.offset() + 1, epoch), record_epoch=epoch)
         self._finish(finished)
         return accepted
 
@@ -232,7 +257,7 @@ class RangeReader:
     def _event(self, number: int, error: KafkaError) -> None:
         """Raise for an event after which a range cannot be read."""
         each = self._progress.get(number)
-        partition = each.range.partition if each else None
+        partition = each.partition if each else None
         if is_vanished_offset(error):
             raise ReadFailed(StageFailure("data_loss", f"an offset of {partition} is gone: {error.str()}", partition))
         if is_missing_topic(error):
@@ -244,7 +269,7 @@ class RangeReader:
     def _positions_reached(self) -> bool:
         """Finish the ranges whose end the consumer has passed without a record to show for it."""
         positions = self._consumer.position([TopicPartition(self._topic, number) for number in self._open])
-        reached = {each.partition for each in positions if each.offset >= self._open[each.partition].range.end}
+        reached = {each.partition for each in positions if each.offset >= self._open[each.partition].end.offset}
         self._finish(reached)
         return bool(reached)
 
@@ -252,8 +277,8 @@ class RangeReader:
         """Note that the ranges of these partitions are read to their ends."""
         for number in numbers:
             each = self._open.pop(number)
-            if each.staged.covered < each.range.end:
-                each.staged = _over_a_gap(each.staged, each.range.end, each.range.end_epoch)
+            if each.covered < each.end:
+                each.staged = _over_a_gap(each, each.end.offset)
         if self._open and numbers:
             # What lies past the end is the next cycle's: it must not fill the queue of the ranges still open.
             self._consumer.pause([TopicPartition(self._topic, number) for number in numbers])
@@ -261,44 +286,22 @@ class RangeReader:
     def _silence(self) -> ReadFailed:
         waiting = next(iter(self._open.values()))
         message = (
-            f"{waiting.range.partition} gave no record for {self._patience:.0f} s at offset {waiting.staged.covered}, "
-            f"before the planned end {waiting.range.end}"
+            f"{waiting.partition} gave no record for {self._patience:.0f} s at offset {waiting.covered.offset}, "
+            f"before the planned end {waiting.end.offset}"
         )
-        return ReadFailed(StageFailure("broker_unavailable", message, waiting.range.partition))
+        return ReadFailed(StageFailure("broker_unavailable", message, waiting.partition))
 
 
-def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a task's consumer: the user's, with what correctness needs on top."""
-    tuned = {
-        "fetch.wait.max.ms": 10,
-        "fetch.message.max.bytes": 8 * 1024 * 1024,
-        "queued.min.messages": 100_000,
-        "queued.max.messages.kbytes": 32_768,
-        **QUIET,
-    }
-    fixed = {
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "enable.partition.eof": True,
-        # Unset, librdkafka answers a vanished offset with a plain end of partition: records lost in silence.
-        "auto.offset.reset": "error",
-    }
-    return {**tuned, **client, **fixed}
-
-
-def _start(wanted: Range) -> Position:
-    return Position(wanted.start, wanted.start_epoch)
-
-
-def _rest(progress: _Progress) -> Position:
+def _rest(progress: _Progress) -> KafkaPosition:
     known = progress.staged.record_epoch
-    return Position(progress.staged.covered, progress.range.start_epoch if known is None else known)
+    return KafkaPosition(progress.covered.offset, progress.start.leader_epoch if known is None else known)
 
 
-def _over_a_gap(staged: StagedRange, end: int, planned: int | None) -> StagedRange:
+def _over_a_gap(progress: _Progress, end: int) -> StagedRange:
     """A range covered up to `end`, where nothing came of the last offsets that could tell their leader epoch."""
-    known = [epoch for epoch in (planned, staged.record_epoch) if epoch is not None]
-    return replace(staged, covered=end, leader_epoch=None if planned is None else max(known))
+    planned = progress.end.leader_epoch
+    known = [epoch for epoch in (planned, progress.staged.record_epoch) if epoch is not None]
+    return replace(progress.staged, covered=KafkaPosition(end, None if planned is None else max(known)))
 
 
 def _pieces(records: Sequence[Message]) -> Iterator[Sequence[Message]]:

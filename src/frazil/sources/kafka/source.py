@@ -6,20 +6,26 @@ import re
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal
 
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from frazil.errors import BrokerUnavailable, NoStartingOffset
-from frazil.model import Range, SourcePartition
-from frazil.sources.base import GroupOffset, Position, TopicFacts
+from frazil.model import Position, Range, ReaderSpec, SourcePartition
+from frazil.sources import kinds
+from frazil.sources.base import Acknowledgement, PartitionFacts, TopicFacts
 from frazil.sources.kafka.admin_client import BrokerAdmin
 from frazil.sources.kafka.divergence import Prober, divergences
 from frazil.sources.kafka.faults import QUIET, translate
+from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
 from frazil.sources.kafka.leaders import Leaders
+from frazil.sources.kafka.offset_metadata import OffsetMetadata
+from frazil.sources.kafka.positions import KafkaPosition, of_kafka
 from frazil.sources.kafka.sample import average_sizes
+from frazil.sources.kafka.truncation import TruncationWatch
 
 _POLL = 0.2
 """Seconds one call waits for records."""
@@ -44,15 +50,29 @@ class KafkaSource:
         topics_regex: str | None,
         reset: Literal["earliest", "latest", "none"],
         isolation: Literal["read_uncommitted", "read_committed"],
+        policy: StartPolicy | None = None,
     ) -> None:
+        """Read topics with the keys of librdkafka in `client`.
+
+        Args:
+            client: the configuration, in librdkafka's own keys.
+            group: the consumer group whose offsets are published.
+            topics: the topics, if they are named.
+            topics_regex: what their names match, if they are not.
+            reset: where partitions start without an offset, as `auto.offset.reset` says.
+            isolation: what a reader sees.
+            policy: whose offsets are our own; None for who only looks.
+        """
         self._client = dict(client)
         self._group = group
+        self._policy = policy or StartPolicy("", "", group, str(client["bootstrap.servers"]))
+        self._truncations = TruncationWatch(self._diverged)
         self._topics = tuple(topics)
         self._pattern = re.compile(topics_regex) if topics_regex else None
         self._reset = reset
         self._isolation = isolation
         self._brokers = str(client["bootstrap.servers"])
-        self._asking = BrokerAdmin(_without_consumer_keys(self._client), isolation)
+        self._admin = BrokerAdmin(_without_consumer_keys(self._client), isolation)
         ours = {"group.id": group, "enable.auto.commit": False, "on_commit": self._note_published}
         self._consumer = Consumer({**QUIET, **self._client, **ours})
         self._leaders = Leaders(self._consumer)
@@ -62,6 +82,8 @@ class KafkaSource:
         self._reading = threading.Lock()
         self._warned: set[str] = set()
 
+    kind: Final = kinds.KAFKA
+
     def discover(self) -> Mapping[str, TopicFacts]:
         return self.facts(self._matching() if self._pattern else self._topics)
 
@@ -69,54 +91,62 @@ class KafkaSource:
         if not topics:
             return {}
         cluster = self.cluster()
-        admin, wanted = self._asking.admin, TopicCollection(list(topics))
-        futures = self._asking.ask(
-            "describe topics", lambda: admin.describe_topics(wanted, request_timeout=self._asking.patience)
+        admin, wanted = self._admin.admin, TopicCollection(list(topics))
+        futures = self._admin.ask(
+            "describe topics", lambda: admin.describe_topics(wanted, request_timeout=self._admin.patience)
         )
         found = {}
-        for topic, description in self._asking.answers("give a description", futures):
-            found[topic] = TopicFacts(topic, cluster, self._identity(topic, description), len(description.partitions))
+        for topic, description in self._admin.answers("give a description", futures):
+            partitions = _numbered(len(description.partitions))
+            found[topic] = TopicFacts(topic, cluster, self._identity(topic, description), partitions)
         return found
 
     def cluster(self) -> str:
-        asked = self._asking.admin.describe_cluster(request_timeout=self._asking.patience)
-        return self._asking.answer("describe the cluster", asked).cluster_id or ""
+        asked = self._admin.admin.describe_cluster(request_timeout=self._admin.patience)
+        return self._admin.answer("describe the cluster", asked).cluster_id or ""
 
-    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        return self._asking.positions(partitions, OffsetSpec.latest())
+    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
+        return self._admin.positions(partitions, OffsetSpec.latest())
 
-    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
-        return self._asking.places(partitions, OffsetSpec.latest())
+    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
+        return self._admin.positions(partitions, OffsetSpec.earliest())
 
-    def divergences(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int | None]:
-        if not positions:
-            return {}
-        earliest, ends = self.earliest(positions), self.ends(positions)
-        there = {each: positions[each] for each in earliest.keys() & ends.keys()}
-        with Prober(self.reader_config(), self._asking.patience) as prober:
-            return divergences(prober.holds, there, earliest, ends)
-
-    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        return self._asking.positions(partitions, OffsetSpec.earliest())
-
-    def at_time(self, partitions: Collection[SourcePartition], moment: int) -> Mapping[SourcePartition, int]:
+    def at_time(self, partitions: Collection[SourcePartition], moment: int) -> Mapping[SourcePartition, KafkaPosition]:
         """The first record at or after `moment`, in ms since the epoch; the end of the partition where none is."""
-        found = self._asking.positions(partitions, OffsetSpec.for_timestamp(moment))
-        older = [partition for partition, offset in found.items() if offset < 0]
-        return {**found, **self.latest(older)}
+        found = self._admin.positions(partitions, OffsetSpec.for_timestamp(moment))
+        older = [partition for partition, position in found.items() if position.offset < 0]
+        return {**found, **self.ends(older)}
 
-    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+    def resolve_starts(
+        self, topics: Sequence[TopicFacts], table: str, *, gone: bool
+    ) -> Mapping[SourcePartition, KafkaPosition]:
+        return resolve_starts(self._policy, self, topics, table, gone=gone)
+
+    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
+        """Where a channel begins that has neither a token nor a group offset: what `auto.offset.reset` says.
+
+        Raises:
+            NoStartingOffset: it says `none`.
+        """
         if partitions and self._reset == "none":
-            first = min(partitions)
-            raise NoStartingOffset(self._group, first.topic, first.partition)
-        return self.latest(partitions) if self._reset == "latest" else self.earliest(partitions)
+            raise NoStartingOffset(self._group, str(min(partitions)))
+        return self.ends(partitions) if self._reset == "latest" else self.earliest(partitions)
+
+    def look_for_truncation(
+        self, starts: Mapping[SourcePartition, Position], ends: Mapping[SourcePartition, Position]
+    ) -> Mapping[SourcePartition, KafkaPosition | None]:
+        return self._truncations.look(of_kafka(starts), of_kafka(ends))
+
+    def diverged(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, KafkaPosition | None]:
+        return self._diverged(of_kafka(starts))
 
     def group_offsets(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, GroupOffset]:
+        """Where the consumer group stands, and what was written beside it; partitions without an offset are absent."""
         if not partitions:
             return {}
         asked = [TopicPartition(each.topic, each.partition) for each in partitions]
-        answers = self._asking.ask(
-            "give the group's offsets", lambda: self._consumer.committed(asked, timeout=self._asking.patience)
+        answers = self._admin.ask(
+            "give the group's offsets", lambda: self._consumer.committed(asked, timeout=self._admin.patience)
         )
         return {
             SourcePartition(each.topic, each.partition): GroupOffset(each.offset, each.metadata or "")
@@ -124,13 +154,15 @@ class KafkaSource:
             if each.offset >= 0
         }
 
-    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         waiting = {(each.topic, each.partition): each for each in starts}
         found: dict[SourcePartition, int] = {}
-        deadline = time.monotonic() + self._asking.patience / 3
+        deadline = time.monotonic() + self._admin.patience / 3
         with self._reading:
             self._leaders.find(each.topic for each in starts)
-            assigned = [TopicPartition(each.topic, each.partition, offset) for each, offset in starts.items()]
+            assigned = [
+                TopicPartition(each.topic, each.partition, start.offset) for each, start in of_kafka(starts).items()
+            ]
             self._consumer.assign(assigned)
             self._consumer.resume(assigned)
             try:
@@ -150,12 +182,13 @@ class KafkaSource:
             self._leaders.find(each.partition.topic for each in ranges)
             return average_sizes(self._consumer, ranges)
 
-    def publish(self, positions: Mapping[SourcePartition, GroupOffset]) -> None:
-        if not positions:
+    def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
+        if not covered:
             return
+        places = of_kafka({each: found.position for each, found in covered.items()})
+        notes = {each: OffsetMetadata(self._policy.key, found.table, found.commit) for each, found in covered.items()}
         offsets = [
-            TopicPartition(each.topic, each.partition, found.offset, found.metadata)
-            for each, found in positions.items()
+            TopicPartition(each.topic, each.partition, place.offset, str(notes[each])) for each, place in places.items()
         ]
         action = f"publish the offsets of the group {self._group}"
         with self._reading:
@@ -169,11 +202,23 @@ class KafkaSource:
         if failed is not None:
             raise translate(KafkaException(failed), self._brokers, action)
 
-    def reader_config(self) -> Mapping[str, Any]:
-        return {**self._client, "group.id": self._group, "isolation.level": self._isolation}
+    def reader(self) -> ReaderSpec:
+        return ReaderSpec(self.kind, {**self._client, "group.id": self._group, "isolation.level": self._isolation})
 
     def close(self) -> None:
         self._consumer.close()
+
+    def _diverged(
+        self, starts: Mapping[SourcePartition, KafkaPosition]
+    ) -> Mapping[SourcePartition, KafkaPosition | None]:
+        # Without an epoch there is nothing to ask for.
+        known = {each: found for each, found in starts.items() if found.leader_epoch is not None}
+        if not known:
+            return {}
+        earliest, ends = self.earliest(known), self.ends(known)
+        there = {each: known[each] for each in earliest.keys() & ends.keys()}
+        with Prober(self.reader().client, self._admin.patience) as prober:
+            return divergences(prober.holds, there, earliest, ends)
 
     def _note_published(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
         self._published.append((error, offsets))
@@ -181,19 +226,17 @@ class KafkaSource:
     def _until_published(self, offsets: Sequence[TopicPartition], action: str) -> KafkaError | None:
         """Wait for what becomes of `offsets`: what kept one of them from being published, if anything did."""
         wanted = {(each.topic, each.partition, each.offset) for each in offsets}
-        deadline = time.monotonic() + self._asking.patience
+        deadline = time.monotonic() + self._admin.patience
         while time.monotonic() < deadline:
             self._consumer.poll(_LISTEN)
             for error, told in self._published:
                 # The answer to an earlier publication may come late.
                 if {(each.topic, each.partition, each.offset) for each in told} == wanted:
                     return error or next((each.error for each in told if each.error), None)
-        raise BrokerUnavailable(self._brokers, action, f"no answer within {self._asking.patience:.0f} s")
+        raise BrokerUnavailable(self._brokers, action, f"no answer within {self._admin.patience:.0f} s")
 
     def _matching(self) -> list[str]:
-        metadata = self._asking.ask(
-            "list topics", lambda: self._asking.admin.list_topics(timeout=self._asking.patience)
-        )
+        metadata = self._admin.ask("list topics", lambda: self._admin.admin.list_topics(timeout=self._admin.patience))
         pattern = self._pattern
         # Kafka's own topics (__consumer_offsets …) match no regex of a Java consumer either.
         return sorted(name for name in metadata.topics if pattern and pattern.fullmatch(name) and name[:2] != "__")
@@ -208,6 +251,12 @@ class KafkaSource:
                 "the cluster gives this topic no id: making it again under its name cannot be told", topic=topic
             )
         return ""
+
+
+@lru_cache(maxsize=256)
+def _numbered(count: int) -> tuple[PartitionFacts, ...]:
+    """A topic's partitions: they are numbered from 0, and never end."""
+    return tuple(PartitionFacts(number) for number in range(count))
 
 
 _CONSUMER_ONLY = re.compile(

@@ -12,9 +12,10 @@ from collections import deque
 from dataclasses import dataclass
 
 from frazil.errors import HistoryExpired, HistoryMoved
-from frazil.model import SourcePartition
+from frazil.model import PartitionId, RecordOffset, SourcePartition
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.state import SnapshotState, TableState, ancestors, lineage
-from frazil.tables.rules.tokens import ADOPTED, RESET, Channel, Tokens, carried
+from frazil.tables.rules.tokens import ADOPTED, RESET, Tokens, carried
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,11 +23,11 @@ class Covered:
     """What one commit covers of one channel: records that became rows or were rejected, and gaps."""
 
     topic: str
-    partition: int
-    start: int | None
+    partition: PartitionId
+    start: RecordOffset | None
     """The first offset it covers; None if the commit before it has expired, so that nobody knows."""
 
-    end: int
+    end: RecordOffset
     """The first offset it does not cover."""
 
 
@@ -210,7 +211,7 @@ def _between(state: TableState, after: int) -> list[int] | None:
 def _covered_after(before: Tokens, tokens: Tokens) -> tuple[Covered, ...]:
     """The channels that a commit moved on from the one before: an opening none."""
     return tuple(
-        Covered(each.topic, each.partition, _next(before.channel(each)), _next(channel))
+        Covered(each.topic, each.partition, before.start(each).first, tokens.start(each).first)
         for each, channel in _channels(tokens)
         if channel.token != before.channel(each).token
     )
@@ -221,7 +222,7 @@ def _covered_last(tokens: Tokens) -> tuple[Covered, ...]:
     channels = _channels(tokens)
     newest = max((channel.time or 0 for _, channel in channels), default=0)
     return tuple(
-        Covered(each.topic, each.partition, None, _next(channel))
+        Covered(each.topic, each.partition, None, tokens.start(each).first)
         for each, channel in channels
         if channel.time == newest
     )
@@ -229,17 +230,14 @@ def _covered_last(tokens: Tokens) -> tuple[Covered, ...]:
 
 def _channels(tokens: Tokens) -> list[tuple[SourcePartition, Channel]]:
     """The channels that were ever moved. Of one without a time, somebody has only said where it starts."""
-    return [
-        (SourcePartition(topic, number), channel)
-        for topic, found in sorted(tokens.topics.items())
-        for number, channel in enumerate(found.channels)
-        if channel.token is not None and channel.time is not None
-    ]
-
-
-def _next(channel: Channel) -> int:
-    """The first offset not covered; partitions that appear in an opened topic are read from their start."""
-    return 0 if channel.token is None else int(channel.token) + 1
+    return sorted(
+        (
+            (partition, channel)
+            for partition, channel in tokens.channels()
+            if channel.token is not None and channel.time is not None
+        ),
+        key=lambda each: each[0],
+    )
 
 
 def _more(before: Tokens | None, tokens: Tokens, count: str) -> int | None:
@@ -247,4 +245,4 @@ def _more(before: Tokens | None, tokens: Tokens, count: str) -> int | None:
 
 
 def _sum(tokens: Tokens, count: str) -> int:
-    return sum(getattr(channel, count) for found in tokens.topics.values() for channel in found.channels)
+    return sum(getattr(channel, count) for _, channel in tokens.channels())

@@ -3,17 +3,12 @@
 The tokens of a connector are one JSON object, deflated and base64-encoded. It stands in the summary of every snapshot
 the connector commits and, mirrored in the same swap, in a table property of the same name:
 
-    {"v": 1, "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>", "opener": "host-7 (pid 4711)",
-     "epoch": 7, "snapshot-seq": 41,
-     "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "tokens": ["1041", null], "epochs": [3, null],
-                           "counts": [[1040, 1042, 2], [0, 0, 0]], "lost": [0, 0],
-                           "times": [1760000000000, null]}},
+    {"v": 2, "source": "kafka", "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>",
+     "opener": "host-7 (pid 4711)", "epoch": 7, "snapshot-seq": 41,
+     "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "channels": {…}}},
      "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
 
-Lists are indexed by partition. A token is the last offset covered (null: the channel was never opened), an epoch a
-leader epoch whose leader had everything up to there (KIP-320), counts are rows inserted, records parsed and records
-rejected, lost are offsets whose records the broker lost, times the ms since the epoch of the commit that last moved the
-channel.
+How channels are written is for `frazil.tables.rules.channels`, what a token means for the source of that kind.
 """
 
 from __future__ import annotations
@@ -21,18 +16,21 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import orjson
 
 from frazil.errors import CherryPicked, TableBegunAnew, Terminal, TokensUncertain, TokensUnreadable
-from frazil.model import SourcePartition
+from frazil.model import PartitionId, Position, SourcePartition
+from frazil.sources import kinds
+from frazil.tables.rules import channels
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.stages import connector_in_names, stage_of_data
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors, was_set
 
-VERSION: Final = 1
+VERSION: Final = 2
 PREFIX: Final = "frazil.tokens."
 """What the summary key and the table property begin with; the connector's key follows."""
 
@@ -45,6 +43,10 @@ ADOPTED: Final = "frazil.adopt"
 
 PRUNED: Final = "frazil.prune"
 """The summary key of the audit entry where tokens of topics that are gone were dropped."""
+
+
+UNOPENED: Final = Channel()
+"""What is known of a channel that tokens do not speak of."""
 
 
 class Identified(Protocol):
@@ -60,33 +62,17 @@ class Identified(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
-    """What the tokens say of one channel."""
-
-    token: str | None = None
-    """The last offset covered; None if the channel was never opened."""
-
-    leader_epoch: int | None = None
-    """A leader epoch whose leader had everything up to the token in its log; None where it is not known."""
-
-    inserted: int = 0
-    parsed: int = 0
-    errors: int = 0
-    time: int | None = None
-    """When it was last moved, in ms since the epoch."""
-
-    lost: int = 0
-    """Offsets that retention deleted before they were read, or a truncation took away after."""
-
-
-@dataclass(frozen=True, slots=True)
 class TopicTokens:
     """The channels of one topic, and which topic it is."""
 
     cluster: str
     id: str
-    channels: tuple[Channel, ...]
-    """By partition."""
+    channels: Mapping[PartitionId, Channel]
+    """By the id of the partition, in the source's order."""
+
+    def tokens(self) -> list[str | None]:
+        """The tokens alone, in that order."""
+        return [channel.token for channel in self.channels.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,38 +102,38 @@ class Tokens:
     opener: str = ""
     """Where the owner runs, for people who look for it: host and process id."""
 
+    source: str = kinds.KAFKA
+    """The kind of source that knows what the tokens mean."""
+
     def channel(self, partition: SourcePartition) -> Channel:
         """What is known of one channel."""
         topic = self.topics.get(partition.topic)
-        if topic is None or partition.partition >= len(topic.channels):
-            return Channel()
-        return topic.channels[partition.partition]
+        return UNOPENED if topic is None else topic.channels.get(partition.partition, UNOPENED)
 
-    def partitions(self) -> list[SourcePartition]:
+    def channels(self) -> Iterator[tuple[SourcePartition, Channel]]:
         """All channels they speak of, those without a token included."""
-        return [
-            SourcePartition(name, number)
-            for name, topic in self.topics.items()
-            for number in range(len(topic.channels))
-        ]
+        for name, topic in self.topics.items():
+            for partition, channel in topic.channels.items():
+                yield SourcePartition(name, partition), channel
 
-    def with_channel(self, partition: SourcePartition, channel: Channel, cluster: str, identity: str) -> Tokens:
-        """These tokens with one channel replaced."""
-        of = {partition.topic: TopicTokens(cluster, identity, ())}
-        return self.with_channels({partition: channel}, of)
+    def position(self, partition: SourcePartition) -> Position | None:
+        """Where a channel goes on; None if it was never opened."""
+        channel = self.channel(partition)
+        return None if channel.token is None else kinds.at(self.source, channel.token, channel.leader_epoch)
+
+    def start(self, partition: SourcePartition) -> Position:
+        """The same; partitions that appear in an opened topic start at their beginning."""
+        return self.position(partition) or kinds.beginning(self.source)
 
     def with_channels(self, channels: Mapping[SourcePartition, Channel], of: Mapping[str, Identified]) -> Tokens:
         """These tokens with some channels replaced; `of` says which topics they are of, by name."""
-        by_topic: dict[str, dict[int, Channel]] = {}
+        by_topic: dict[str, dict[PartitionId, Channel]] = {}
         for partition, channel in channels.items():
             by_topic.setdefault(partition.topic, {})[partition.partition] = channel
         topics = dict(self.topics)
         for name, replaced in by_topic.items():
-            known = self.topics[name].channels if name in self.topics else ()
-            padded = [*known, *(Channel() for _ in range(max(replaced) + 1 - len(known)))]
-            for number, channel in replaced.items():
-                padded[number] = channel
-            topics[name] = TopicTokens(of[name].cluster, of[name].id, tuple(padded))
+            known = self.topics[name].channels if name in self.topics else {}
+            topics[name] = TopicTokens(of[name].cluster, of[name].id, {**known, **replaced})
         return replace(self, topics=topics)
 
 
@@ -160,6 +146,7 @@ def encode(tokens: Tokens) -> str:
     """The tokens as they stand in the table."""
     document = {
         "v": VERSION,
+        "source": tokens.source,
         "name": tokens.name,
         "commit": tokens.commit,
         "owner": tokens.owner,
@@ -170,11 +157,7 @@ def encode(tokens: Tokens) -> str:
             name: {
                 "cluster": topic.cluster,
                 "id": topic.id,
-                "tokens": [channel.token for channel in topic.channels],
-                "epochs": [channel.leader_epoch for channel in topic.channels],
-                "counts": [[channel.inserted, channel.parsed, channel.errors] for channel in topic.channels],
-                "lost": [channel.lost for channel in topic.channels],
-                "times": [channel.time for channel in topic.channels],
+                "channels": channels.encode(topic.channels),
             }
             for name, topic in tokens.topics.items()
         },
@@ -193,7 +176,7 @@ def decode(text: str) -> Tokens:
     try:
         document = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
         if document["v"] != VERSION:
-            raise ValueError(f"their version is {document['v']}, this program knows {VERSION}")
+            raise ValueError(f"they are of version {document['v']}, and this program reads version {VERSION}")
         return Tokens(
             name=document["name"],
             commit=document["commit"],
@@ -201,9 +184,13 @@ def decode(text: str) -> Tokens:
             opener=document["opener"],
             epoch=document["epoch"],
             snapshot_seq=document["snapshot-seq"],
-            topics={name: _topic(topic) for name, topic in document["topics"].items()},
+            topics={
+                name: TopicTokens(topic["cluster"], topic["id"], channels.decode(topic["channels"]))
+                for name, topic in document["topics"].items()
+            },
             last_error=document["last-error"],
             rejects=document["rejects"],
+            source=document["source"],
         )
     except (binascii.Error, zlib.error, AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"they are damaged ({type(error).__name__}: {error})") from error
@@ -309,14 +296,3 @@ def _decoded(text: str, table: str) -> Tokens:
         return decode(text)
     except ValueError as error:
         raise TokensUnreadable(table, str(error)) from error
-
-
-def _topic(topic: Mapping[str, Any]) -> TopicTokens:
-    # Tokens of the first release have no "lost".
-    lost = topic.get("lost") or [0] * len(topic["tokens"])
-    rows = zip(topic["tokens"], topic["epochs"], topic["counts"], topic["times"], lost, strict=True)
-    channels = tuple(
-        Channel(token, epoch, inserted, parsed, errors, time, gone)
-        for token, epoch, (inserted, parsed, errors), time, gone in rows
-    )
-    return TopicTokens(topic["cluster"], topic["id"], channels)

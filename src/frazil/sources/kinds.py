@@ -1,0 +1,61 @@
+"""The kinds of sources: where the code of each is, for what knows a source by the name of its kind alone.
+
+Tokens in a table and tasks in a worker name their source's kind; neither has the source at hand. A kind is a package
+with two modules:
+
+- `positions`, with `at(token, leader_epoch)`, the position behind an offset token, `before(offset)`, the position right
+  before a record, and `BEGINNING`, the position before the first record of any partition;
+- `reader`, with `open_reader(client, ranges, most_bytes)`, which gives a `frazil.sources.base.RangeReader`, and
+  `evict(client)`, which forgets what is kept of a client that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from frazil.model import Position, Range, ReaderSpec, RecordOffset
+from frazil.sources.base import RangeReader
+
+KAFKA: Final = "kafka"
+
+_packages: dict[str, str] = {KAFKA: "frazil.sources.kafka"}
+
+
+def register(kind: str, package: str) -> None:
+    """Have sources of a kind of one's own, whose code is in `package`."""
+    _packages[kind] = package
+
+
+def at(kind: str, token: str, leader_epoch: int | None = None) -> Position:
+    """The position behind an offset token."""
+    found: Position = _module(kind, "positions").at(token, leader_epoch)
+    return found
+
+
+def before(kind: str, offset: RecordOffset) -> Position:
+    """The position right before a record."""
+    found: Position = _module(kind, "positions").before(offset)
+    return found
+
+
+def beginning(kind: str) -> Position:
+    """The position before the first record of any partition."""
+    found: Position = _module(kind, "positions").BEGINNING
+    return found
+
+
+def open_reader(spec: ReaderSpec, ranges: Sequence[Range], most_bytes: int) -> RangeReader:
+    """What reads ranges of one topic, or of them what has about `most_bytes`."""
+    opened: RangeReader = _module(spec.kind, "reader").open_reader(spec.client, ranges, most_bytes)
+    return opened
+
+
+def evict(spec: ReaderSpec) -> None:
+    """Forget what is kept between tasks of a client that failed."""
+    _module(spec.kind, "reader").evict(spec.client)
+
+
+def _module(kind: str, name: str) -> Any:
+    return import_module(f"{_packages[kind]}.{name}")

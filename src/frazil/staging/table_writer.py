@@ -1,0 +1,164 @@
+"""What a task stages for one table: data files, a reject file, and what it learned of new keys."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from frazil.model import PartitionId, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
+from frazil.pipes.default.pipe import DefaultPipe
+from frazil.records.convert import Converted
+from frazil.records.dropped import Dropped
+from frazil.records.new_keys import NewKeys
+from frazil.records.rejects import RejectReason, rejects_of
+from frazil.sources import kinds
+from frazil.staging import worker
+from frazil.staging.metrics import iceberg_metrics
+from frazil.staging.project import ChunkTooLarge, Projector
+from frazil.staging.rejects import RejectFile
+from frazil.staging.stopwatch import Stopwatch
+from frazil.staging.write import Written
+from frazil.storage.storage import Storage
+
+_TOO_LARGE: Final = "the record takes more memory than a worker has for one: it holds too many values"
+
+
+class TableWriter:
+    """Writes what one attempt at a task stages for one of its tables.
+
+    Spark may run a task again while the worker that ran it first, and was given up, still writes. So the digits in
+    the names of an attempt's files begin with some of its own.
+    """
+
+    def __init__(self, task: Task, part: TableTask, scratch: Path, stopwatch: Stopwatch) -> None:
+        self._task = task
+        self._part = part
+        self._scratch = scratch
+        self._stopwatch = stopwatch
+        self._storage = Storage(part.data_access, synced=task.synced)
+        self._digits = f"{secrets.randbelow(10**12):012d}"
+        self._topic = task.ranges[0].partition.topic
+        self._pipe = DefaultPipe(part.shape.columns, task.conversion.normalizes)
+        self._projector = Projector(
+            worker.connection(),
+            self._pipe,
+            self._topic,
+            task.conversion,
+            evolves=part.shape.evolves,
+            room=part.column_budget,
+        )
+        self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
+        self._files: list[StagedFile] = []
+        self._skipped: Counter[PartitionId] = Counter()
+        self._drift = NewKeys(part.column_budget)
+        self._dropped = Dropped()
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the table gets new columns, and what was read is to be staged again."""
+        return bool(self._drift)
+
+    def note(self, converted: Converted) -> None:
+        """Take note of the records of a batch that did not come as far as a chunk."""
+        self._rejects.add(converted.rejects)
+        self._skipped.update(converted.skipped)
+
+    def write(self, table: pa.Table, records: pa.Table) -> None:
+        """Write a chunk of converted records, given with the same as read.
+
+        Raises:
+            StorageUnavailable, StorageRefused: the file cannot be put where it goes.
+        """
+        path = self._scratch / f"{uuid.uuid4()}.parquet"
+        try:
+            with self._stopwatch.timed("project"):
+                projected = self._projector.project(table, records, path)
+        except ChunkTooLarge:
+            self._write_in_pieces(table, records)
+            return
+        self._rejects.add(projected.rejects)
+        for key, count in projected.unknown.items():
+            self._dropped.note(key, count)
+        self._drift.note_all(projected.drift)
+        if projected.written is None:
+            return
+        if self._drift:
+            projected.written.path.unlink()
+            return
+        with self._stopwatch.timed("move"):
+            self._keep(projected.written)
+
+    def finish(self, read: Mapping[PartitionId, StagedRange], *, restaged: bool) -> StagedTable:
+        """What was staged, given how far each partition was read for the table.
+
+        Args:
+            read: what was read for the table, by partition.
+            restaged: whether all of it is staged again, so that nothing of this attempt may be committed.
+
+        Raises:
+            StorageUnavailable, StorageRefused: the reject file cannot be put where it goes.
+        """
+        self._rejects.close()
+        if restaged:
+            self.discard()
+        summary = self._rejects.summary(self._named(self._part.rejects_path, 0))
+        if summary and self._task.tolerance == "all" and not restaged:
+            with self._stopwatch.timed("move"):
+                storage = Storage(self._part.rejects_access, synced=self._task.synced)
+                storage.move(self._rejects.path, summary.path)
+        return StagedTable(
+            shape=self._part.shape,
+            ranges=tuple(self._accounted(each) for each in read.values()),
+            files=tuple(self._files),
+            rejects=summary,
+            drift=dict(self._drift),
+            dropped={} if self._drift else dict(self._dropped),
+        )
+
+    def discard(self) -> None:
+        """Delete the data files."""
+        for file in self._files:
+            self._storage.delete(file.path)
+        self._files.clear()
+
+    def _write_in_pieces(self, table: pa.Table, records: pa.Table) -> None:
+        """Write a chunk that was too large as two; a single record that is too large can become no row."""
+        half = table.num_rows // 2
+        if not half:
+            self._rejects.add(rejects_of(records, self._topic, "project", {0: RejectReason(_TOO_LARGE)}))
+            return
+        self.write(table.slice(0, half), records.slice(0, half))
+        self.write(table.slice(half), records.slice(half))
+
+    def _keep(self, written: Written) -> None:
+        location = self._named(self._part.data_path, len(self._files))
+        self._storage.move(written.path, location)
+        metrics = iceberg_metrics(self._pipe.columns, written.statistics)
+        self._files.append(StagedFile(location, written.rows, written.size, metrics))
+
+    def _named(self, pattern: str, number: int) -> str:
+        # The last one: the directories before it are the user's, and may be called anything.
+        before, _, after = pattern.rpartition("{}")
+        return f"{before}{self._digits}{number:05d}{after}"
+
+    def _accounted(self, read: StagedRange) -> StagedRange:
+        number = read.partition.partition
+        errors, skipped = self._rejects.counts[number], self._skipped[number]
+        if errors and self._task.tolerance == "none":
+            first = self._rejects.first[number].offset
+            return replace(read, covered=kinds.before(self._task.reader.kind, first))
+        return replace(read, inserted=read.parsed - errors - skipped, errors=errors, skipped=skipped)
+
+
+def delete_files(task: Task, staged: Staged) -> None:
+    """Delete the data files of a task that is staged again."""
+    for part, done in zip(task.tables, staged.tables, strict=True):
+        for file in done.files:
+            Storage(part.data_access).delete(file.path)

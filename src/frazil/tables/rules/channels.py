@@ -1,0 +1,99 @@
+"""What tokens say of channels, and how it is written: in columns, for a topic may have thousands of them.
+
+    {"tokens": ["1041", null], "epochs": [3, null], "counts": [[1040, 1042, 2], [0, 0, 0]],
+     "times": [1760000000000, null]}
+
+A token is what the source calls the last record covered (null: the channel was never opened), an epoch a leader epoch
+whose leader had everything up to there (KIP-320), counts are rows inserted, records parsed and records rejected, lost
+are records the source lost, times the ms since the epoch of the commit that last moved the channel.
+
+The source chooses what its partitions are called. Numbers from 0 on are the places in the lists; any other ids stand in
+a list of their own, `ids`. A column that says the same of all channels as of one never opened is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from frazil.model import PartitionId
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What the tokens say of one channel."""
+
+    token: str | None = None
+    """The last record covered, as its source calls it; None if the channel was never opened."""
+
+    leader_epoch: int | None = None
+    """A leader epoch whose leader had everything up to the token in its log; None where it is not known."""
+
+    inserted: int = 0
+    parsed: int = 0
+    errors: int = 0
+    time: int | None = None
+    """When it was last moved, in ms since the epoch."""
+
+    lost: int = 0
+    """Records that retention deleted before they were read, or a truncation took away after."""
+
+    closed: bool = False
+    """Whether the partition has ended and all of it is covered: it is not read again."""
+
+    parents: tuple[PartitionId, ...] = ()
+    """The partitions that are to be covered to their ends before this one is read."""
+
+    read_through: int | None = None
+    """When a reader last found nothing more in it, in ms since the epoch; None if that was never seen."""
+
+
+_UNOPENED: Final = Channel()
+_COLUMNS: Final[Mapping[str, str]] = {
+    "tokens": "token",
+    "epochs": "leader_epoch",
+    "times": "time",
+    "lost": "lost",
+    "closed": "closed",
+    "parents": "parents",
+    "read-through": "read_through",
+}
+"""The columns of one field each, and the fields."""
+
+
+def encode(channels: Mapping[PartitionId, Channel]) -> dict[str, Any]:
+    """The channels of one topic as they stand in the tokens."""
+    document: dict[str, Any] = {}
+    if all(isinstance(each, int) for each in channels):
+        count = max((int(each) + 1 for each in channels), default=0)
+        found: Sequence[Channel] = [channels.get(number, _UNOPENED) for number in range(count)]
+    else:
+        document["ids"], found = list(channels), list(channels.values())
+    document["tokens"] = [each.token for each in found]
+    for name, field in _COLUMNS.items():
+        values = [getattr(each, field) for each in found]
+        if any(value != getattr(_UNOPENED, field) for value in values):
+            document[name] = values
+    if any(each.parsed or each.inserted or each.errors for each in found):
+        document["counts"] = [[each.inserted, each.parsed, each.errors] for each in found]
+    return document
+
+
+def decode(document: Mapping[str, Any]) -> dict[PartitionId, Channel]:
+    """The channels from what `encode` has made of them.
+
+    Raises:
+        KeyError, TypeError, ValueError: it was not made by `encode`.
+    """
+    count = len(document["tokens"])
+    ids: Sequence[PartitionId] = document.get("ids", range(count))
+    columns = {field: document.get(name, [getattr(_UNOPENED, field)] * count) for name, field in _COLUMNS.items()}
+    columns["parents"] = [tuple(each) for each in columns["parents"]]
+    counts = document.get("counts", [(0, 0, 0)] * count)
+    rows = zip(counts, *columns.values(), strict=True)
+    channels = [
+        Channel(inserted=inserted, parsed=parsed, errors=errors, **dict(zip(columns, values, strict=True)))
+        for (inserted, parsed, errors), *values in rows
+    ]
+    return dict(zip(ids, channels, strict=True))
