@@ -47,6 +47,10 @@ class Position(Protocol):
     def leader_epoch(self) -> int | None:
         """A leader epoch whose leader had everything before it in its log (KIP-320); None where none is known."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether it is the end of a partition that gets no more records, as a shard's that was split."""
+
     def __lt__(self, other: Any, /) -> bool: ...
 
     def __le__(self, other: Any, /) -> bool: ...
@@ -323,9 +327,6 @@ class StagedRange:
 
     record_epoch: int | None = None
     """Leader epoch of the last record read; None in sources without."""
-
-    ended: bool = False
-    """Whether the partition ends at `covered` for good, as a shard does that was split."""
 
     read_through: int | None = None
     """When the reader was at the end of what there was, in ms since the epoch; None if it was not, or cannot tell."""

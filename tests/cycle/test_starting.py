@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from frazil.cycle.offset_metadata import OffsetMetadata
 from tests.cycle.memory import TABLE, World, orders, settings, token
 
-from frazil.cycle.offset_metadata import OffsetMetadata
 from frazil.cycle.open_tables import positions_of
 from frazil.errors import Fenced, NoStartingOffset, TableMissing, TableRenewed, TableReplaced, TokensMissing
 from frazil.model import Column, Primitive

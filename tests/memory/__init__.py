@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from tests.memory.catalog import MemoryCatalog, MemoryTarget, Outcome
 from tests.memory.connector import MemoryEnds, connector, ingestion
-from tests.memory.source import MemoryCluster, MemoryLog, MemoryRecord, MemorySource, MemoryTopic
+from tests.memory.source import SEQUENCES, MemoryCluster, MemoryLog, MemoryRecord, MemorySource, MemoryTopic
 from tests.memory.staging import MemoryStaging
 from tests.memory.table import MemoryFile, MemoryRow, MemoryTable, TableSnapshot, Unsorted
 
 __all__ = [
+    "SEQUENCES",
     "MemoryCatalog",
     "MemoryCluster",
     "MemoryEnds",

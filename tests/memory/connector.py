@@ -13,15 +13,21 @@ from tests.memory.staging import MemoryStaging
 from frazil.config import ConnectorSettings
 from frazil.connector import Connector
 from frazil.cycle import Ingestion
+from frazil.cycle.destinations import Routing, destinations
 from frazil.model import Buffer
+from frazil.sources.kafka.initial_offsets import StartPolicy
 
 
 def ingestion(
-    settings: ConnectorSettings, cluster: MemoryCluster, catalog: MemoryCatalog, buffer: Buffer | None = None
+    settings: ConnectorSettings,
+    cluster: MemoryCluster,
+    catalog: MemoryCatalog,
+    buffer: Buffer | None = None,
+    routing: Routing = destinations,
 ) -> Ingestion:
     """The cycles of one connector, as one process runs them; several may share a cluster and a catalog."""
     ends = MemoryEnds(settings, cluster, catalog)
-    return Ingestion(settings, ends.catalog(), ends.source(), ends.job, buffer)
+    return Ingestion(settings, ends.catalog(), ends.source(), ends.job, buffer, routing)
 
 
 def connector(settings: ConnectorSettings, cluster: MemoryCluster, catalog: MemoryCatalog) -> Connector:
@@ -42,9 +48,15 @@ class MemoryEnds:
     def source(self) -> MemorySource:
         """The topics of the connector."""
         settings = self._settings
-        return MemorySource(
-            self._cluster, settings.group_id, settings.topics, settings.topics_regex, settings.auto_offset_reset
+        policy = StartPolicy(
+            settings.key,
+            settings.name,
+            settings.group_id,
+            settings.bootstrap_servers,
+            settings.on_table_missing,
+            settings.on_table_replaced,
         )
+        return MemorySource(self._cluster, policy, settings.topics, settings.topics_regex, settings.auto_offset_reset)
 
     def catalog(self) -> MemoryCatalog:
         """The catalog."""

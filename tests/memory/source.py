@@ -1,16 +1,26 @@
-"""A Kafka cluster in memory, and what one connector sees of it."""
+"""A cluster in memory, of Kafka's kind or of one with shards and sequence numbers, and what one connector sees of it."""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from tests.memory.sequences import positions as sequences
+
 from frazil.errors import BrokerUnavailable, NoStartingOffset
-from frazil.model import Range, SourcePartition
-from frazil.sources.base import GroupOffset, Position, TopicFacts
+from frazil.model import PartitionId, Position, Range, ReaderSpec, RecordOffset, SourcePartition
+from frazil.sources import kinds
+from frazil.sources.base import Acknowledgement, PartitionFacts, TopicFacts
+from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
+from frazil.sources.kafka.offset_metadata import OffsetMetadata
+from frazil.sources.kafka.positions import KafkaPosition, of_kafka
+from frazil.sources.kafka.truncation import TruncationWatch
+
+SEQUENCES = "memory-sequences"
+kinds.register(SEQUENCES, "tests.memory.sequences")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,12 @@ class MemoryLog:
 
     epochs: dict[int, int] = field(default_factory=lambda: {0: 0})
     """Where the records of each leader epoch begin."""
+
+    parents: tuple[PartitionId, ...] = ()
+    """The partitions whose records come before all of its own."""
+
+    closed: bool = False
+    """Whether it gets no more records."""
 
     @property
     def leader_epoch(self) -> int:
@@ -100,7 +116,9 @@ class MemoryTopic:
 class MemoryCluster:
     """Topics and consumer groups that many connectors share."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = kinds.KAFKA) -> None:
+        """Be a cluster of that kind: `kafka`, or `SEQUENCES`."""
+        self.kind = kind
         self.id = str(uuid.uuid4())
         self.topics: dict[str, MemoryTopic] = {}
         self.groups: dict[str, dict[SourcePartition, GroupOffset]] = {}
@@ -129,9 +147,25 @@ class MemoryCluster:
         logs = self.topics[name].logs
         logs += [MemoryLog() for _ in range(total - len(logs))]
 
+    def split(self, partition: SourcePartition) -> list[SourcePartition]:
+        """Close a partition, and go on in two others."""
+        return self._succeed([partition], 2)
+
+    def merge(self, one: SourcePartition, other: SourcePartition) -> list[SourcePartition]:
+        """Close two partitions, and go on in one."""
+        return self._succeed([one, other], 1)
+
+    def end(self, partition: SourcePartition) -> None:
+        """Close a partition that nothing follows."""
+        self.log(partition).closed = True
+
+    def partitions(self, topic: str) -> list[SourcePartition]:
+        """The partitions of a topic."""
+        return [SourcePartition(topic, self._id(number)) for number in range(len(self.topics[topic].logs))]
+
     def told(self, leader_epoch: int | None) -> int | None:
         """A leader epoch as clients hear of it."""
-        return leader_epoch if self.knows_epochs else None
+        return leader_epoch if self.knows_epochs and self.kind == kinds.KAFKA else None
 
     def log(self, partition: SourcePartition) -> MemoryLog:
         """One partition.
@@ -139,10 +173,53 @@ class MemoryCluster:
         Raises:
             BrokerUnavailable: there is none.
         """
-        topic = self.topics.get(partition.topic)
-        if topic is None or partition.partition >= len(topic.logs):
+        topic, number = self.topics.get(partition.topic), _number(partition.partition)
+        if topic is None or number >= len(topic.logs):
             raise BrokerUnavailable("memory", f"find {partition}", "it does not exist")
-        return topic.logs[partition.partition]
+        return topic.logs[number]
+
+    def position(self, offset: int, leader_epoch: int | None = None) -> Position:
+        """The position before the record at an offset."""
+        if self.kind == kinds.KAFKA:
+            return KafkaPosition(offset, self.told(leader_epoch))
+        return sequences.position(offset)
+
+    def end_of(self, log: MemoryLog) -> Position:
+        """Where a log ends now."""
+        if log.closed:
+            return sequences.END
+        return self.position(log.latest, log.leader_epoch)
+
+    def offset(self, position: Position, log: MemoryLog) -> int:
+        """The first offset of a log behind a position."""
+        if isinstance(position, KafkaPosition):
+            return position.offset
+        assert isinstance(position, sequences.SequencePosition)
+        return log.latest if position == sequences.END else sequences.offset_after(position)
+
+    def record_offset(self, offset: int) -> RecordOffset:
+        """What clients call the record at an offset."""
+        return offset if self.kind == kinds.KAFKA else sequences.sequence(offset)
+
+    def facts(self, name: str) -> TopicFacts:
+        """What there is to say of a topic."""
+        topic = self.topics[name]
+        partitions = [
+            PartitionFacts(self._id(number), log.parents, log.closed) for number, log in enumerate(topic.logs)
+        ]
+        return TopicFacts(name, self.id, topic.id, partitions)
+
+    def _id(self, number: int) -> PartitionId:
+        return number if self.kind == kinds.KAFKA else f"shard-{number:03d}"
+
+    def _succeed(self, parents: list[SourcePartition], children: int) -> list[SourcePartition]:
+        topic = parents[0].topic
+        for each in parents:
+            self.end(each)
+        ids = tuple(each.partition for each in parents)
+        before = len(self.topics[topic].logs)
+        self.topics[topic].logs.extend(MemoryLog(parents=ids) for _ in range(children))
+        return self.partitions(topic)[before:]
 
 
 class MemorySource:
@@ -151,16 +228,22 @@ class MemorySource:
     def __init__(
         self,
         cluster: MemoryCluster,
-        group: str,
+        policy: StartPolicy,
         topics: Collection[str] = (),
         topics_regex: str | None = None,
         reset: Literal["earliest", "latest", "none"] = "earliest",
     ) -> None:
         self._cluster = cluster
-        self._group = group
+        self._policy = policy
         self._topics = tuple(topics)
         self._pattern = re.compile(topics_regex) if topics_regex else None
         self._reset = reset
+        self._truncations = TruncationWatch(self._diverged)
+
+    @property
+    def kind(self) -> str:
+        """What kind of source it is."""
+        return self._cluster.kind
 
     def discover(self) -> Mapping[str, TopicFacts]:
         """The topics the connector reads that exist now, by name."""
@@ -179,51 +262,45 @@ class MemorySource:
         self._cluster.on_request("cluster")
         return self._cluster.id
 
-    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """The end of each partition."""
-        self._cluster.on_request("latest")
-        return {each: self._cluster.log(each).latest for each in partitions}
-
     def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """The end of each partition, with the epoch of its leader."""
         self._cluster.on_request("latest")
-        logs = {each: self._cluster.log(each) for each in partitions}
-        return {each: Position(log.latest, self._cluster.told(log.leader_epoch)) for each, log in logs.items()}
+        return {each: self._cluster.end_of(self._cluster.log(each)) for each in partitions}
 
-    def divergences(self, positions: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int | None]:
-        """Where logs no longer hold what was before a position: the first offset that is another one's now."""
-        self._cluster.on_request("divergences")
-        found: dict[SourcePartition, int | None] = {}
-        for each, position in positions.items():
-            log, epoch = self._cluster.log(each), position.leader_epoch
-            held = [] if epoch is None else [at for at in range(position.offset + 1) if log.holds(at, epoch)]
-            if position.offset not in held:
-                found[each] = next((at for at in held[-1:] if at >= log.earliest), None)
-        return found
-
-    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
+    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """The first offset each partition still holds."""
         self._cluster.on_request("earliest")
-        return {each: self._cluster.log(each).earliest for each in partitions}
+        return {each: self._cluster.position(self._cluster.log(each).earliest) for each in partitions}
 
-    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, int]:
-        """Where `reset` says."""
-        self._cluster.on_request("initial")
-        if partitions and self._reset == "none":
-            first = min(partitions)
-            raise NoStartingOffset(self._group, first.topic, first.partition)
-        return {each: self._beginning(each) for each in partitions}
+    def resolve_starts(
+        self, topics: Sequence[TopicFacts], table: str, *, gone: bool
+    ) -> Mapping[SourcePartition, Position]:
+        """Where channels without a token start; a kind without consumer groups knows nothing of what was landed."""
+        if self.kind == kinds.KAFKA:
+            return resolve_starts(self._policy, self, topics, table, gone=gone)
+        return self.initial([each for facts in topics for each in facts.source_partitions()])
 
     def group_offsets(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, GroupOffset]:
         """Where the group stands."""
         self._cluster.on_request("group_offsets")
-        published = self._cluster.groups.get(self._group, {})
+        published = self._cluster.groups.get(self._policy.group, {})
         return {each: published[each] for each in partitions if each in published}
 
-    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+    def look_for_truncation(
+        self, starts: Mapping[SourcePartition, Position], ends: Mapping[SourcePartition, Position]
+    ) -> Mapping[SourcePartition, Position | None]:
+        """As Kafka's; other kinds never lose the end of a log."""
+        return self._truncations.look(of_kafka(starts), of_kafka(ends)) if self.kind == kinds.KAFKA else {}
+
+    def diverged(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Position | None]:
+        """As Kafka's; other kinds never lose the end of a log."""
+        return self._diverged(of_kafka(starts)) if self.kind == kinds.KAFKA else {}
+
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """When the first record at or after each start was produced, where there is one."""
         self._cluster.on_request("oldest_timestamps")
-        waiting = {each: self._waiting(each, start, self._cluster.log(each).latest) for each, start in starts.items()}
+        ends = {each: self._cluster.end_of(self._cluster.log(each)) for each in starts}
+        waiting = {each: self._waiting(Range(each, start, ends[each])) for each, start in starts.items()}
         return {each: records[0].timestamp for each, records in waiting.items() if records}
 
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
@@ -231,30 +308,65 @@ class MemorySource:
         self._cluster.on_request("average_sizes")
         sizes: dict[str, list[int]] = {}
         for each in ranges:
-            records = self._waiting(each.partition, each.start, each.end)
-            sizes.setdefault(each.partition.topic, []).extend(record.size for record in records)
+            sizes.setdefault(each.partition.topic, []).extend(record.size for record in self._waiting(each))
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
-    def publish(self, positions: Mapping[SourcePartition, GroupOffset]) -> None:
-        """Remember the group's offsets."""
+    def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
+        """Remember the group's offsets, as Kafka has them."""
         self._cluster.on_request("publish")
-        self._cluster.groups.setdefault(self._group, {}).update(positions)
+        if self.kind != kinds.KAFKA:
+            return
+        published = {
+            each: GroupOffset(
+                self._cluster.offset(found.position, self._cluster.log(each)),
+                str(OffsetMetadata(self._policy.key, found.table, found.commit)),
+            )
+            for each, found in covered.items()
+            if each.topic in self._cluster.topics
+        }
+        self._cluster.groups.setdefault(self._policy.group, {}).update(published)
 
-    def reader_config(self) -> Mapping[str, Any]:
+    def reader(self) -> ReaderSpec:
         """Nothing: staging in memory knows the cluster."""
-        return {}
+        return ReaderSpec(self.kind)
 
     def close(self) -> None:
         """Nothing is open."""
 
     def _facts(self, topics: Collection[str]) -> dict[str, TopicFacts]:
-        found = {name: self._cluster.topics[name] for name in topics if name in self._cluster.topics}
-        return {name: TopicFacts(name, self._cluster.id, topic.id, len(topic.logs)) for name, topic in found.items()}
+        return {name: self._cluster.facts(name) for name in topics if name in self._cluster.topics}
 
-    def _beginning(self, partition: SourcePartition) -> int:
-        log = self._cluster.log(partition)
-        return log.latest if self._reset == "latest" else log.earliest
+    def initial(self, partitions: Collection[SourcePartition]) -> dict[SourcePartition, Position]:
+        """Where `reset` says."""
+        self._cluster.on_request("initial")
+        if partitions and self._reset == "none":
+            raise NoStartingOffset(self._policy.group, str(min(partitions)))
+        logs = {each: self._cluster.log(each) for each in partitions}
+        if self._reset == "latest":
+            return {each: self._cluster.end_of(log) for each, log in logs.items()}
+        return {each: self._cluster.position(log.earliest) for each, log in logs.items()}
 
-    def _waiting(self, partition: SourcePartition, start: int, end: int) -> list[MemoryRecord]:
-        records = self._cluster.log(partition).records
-        return [records[offset] for offset in sorted(records) if start <= offset < end]
+    def _diverged(
+        self, starts: Mapping[SourcePartition, KafkaPosition]
+    ) -> Mapping[SourcePartition, KafkaPosition | None]:
+        known = {each: found for each, found in starts.items() if found.leader_epoch is not None}
+        if not known:
+            return {}
+        self._cluster.on_request("divergences")
+        parted: dict[SourcePartition, KafkaPosition | None] = {}
+        for each, position in known.items():
+            log, epoch = self._cluster.log(each), position.leader_epoch
+            held = [] if epoch is None else [at for at in range(position.offset + 1) if log.holds(at, epoch)]
+            if position.offset not in held:
+                at = next((at for at in held[-1:] if at >= log.earliest), None)
+                parted[each] = None if at is None else KafkaPosition(at, epoch)
+        return parted
+
+    def _waiting(self, wanted: Range) -> list[MemoryRecord]:
+        log = self._cluster.log(wanted.partition)
+        bounds = range(self._cluster.offset(wanted.start, log), self._cluster.offset(wanted.end, log))
+        return [log.records[offset] for offset in bounds if offset in log.records]
+
+
+def _number(partition: PartitionId) -> int:
+    return partition if isinstance(partition, int) else int(partition.removeprefix("shard-"))

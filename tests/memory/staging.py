@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from tests.memory.source import MemoryCluster, MemoryRecord
@@ -14,7 +14,10 @@ from tests.memory.table import Files, MemoryFile, MemoryRow
 from frazil.cycle.job import AccessTo
 from frazil.errors import BrokerUnavailable, DataLoss, InvalidRecord, StorageUnavailable
 from frazil.model import (
+    ObservedType,
+    Position,
     Range,
+    RecordOffset,
     Reject,
     RejectKind,
     RejectSummary,
@@ -22,13 +25,21 @@ from frazil.model import (
     Staged,
     StagedFile,
     StagedRange,
+    StagedTable,
     StageFailure,
     TableName,
+    TableTask,
     Task,
 )
 from frazil.pipes.default.drift import seen_in
 from frazil.pipes.naming import folded
 from frazil.records.new_keys import NewKeys
+from frazil.sources.kafka.positions import KafkaPosition
+
+Records: TypeAlias = dict[int, MemoryRecord]
+"""Records by their place in the log."""
+
+Read: TypeAlias = dict[Range, Records]
 
 _REASON = "the value is no JSON object"
 
@@ -82,45 +93,95 @@ class MemoryStaging:
         try:
             return self._staged(task, {each: self._read(each) for each in task.ranges})
         except _Failed as error:
-            return Staged(task.shape, (), failure=error.failure)
+            return Staged((), failure=error.failure)
 
-    def _read(self, wanted: Range) -> dict[int, MemoryRecord]:
+    def _read(self, wanted: Range) -> Records:
         self._cluster.on_request("read")
         try:
             log = self._cluster.log(wanted.partition)
         except BrokerUnavailable as error:
             raise _Failed(StageFailure(error.code, error.message, wanted.partition)) from error
-        follows = wanted.start_epoch is None or log.holds(wanted.start, wanted.start_epoch)
-        if not log.earliest <= wanted.start <= log.latest or not follows:
+        start, end = self._offsets(wanted)
+        epoch = wanted.start.leader_epoch
+        follows = epoch is None or log.holds(start, epoch)
+        if not log.earliest <= start <= log.latest or not follows:
             raise _Failed(StageFailure(DataLoss.code, "an offset is gone", wanted.partition))
-        if wanted.end > log.latest:
+        if end > log.latest:
             raise _Failed(StageFailure(BrokerUnavailable.code, "no record came", wanted.partition))
-        return {offset: log.records[offset] for offset in range(wanted.start, wanted.end) if offset in log.records}
+        return {offset: log.records[offset] for offset in range(start, end) if offset in log.records}
 
-    def _staged(self, task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> Staged:
-        rejects = _rejects(task, read)
-        if rejects and task.tolerance == "none":
-            first = {each: min(_unfit(records), default=each.end) for each, records in read.items()}
-            cut = {replace(each, end=end): _below(read[each], end) for each, end in first.items()}
-            return replace(self._staged(replace(task, tolerance="all"), cut), rejects=rejects)
-        drift = _drift(task, read) if task.shape.evolves else {}
-        rows = [] if drift else [row for each, records in read.items() for row in _rows(task, each, records)]
-        if rejects and not drift:
-            self._files.rejects[task.rejects_path] = tuple(
+    def _staged(self, task: Task, read: Read) -> Staged:
+        parts = {part.shape.table: self._lacking(part, read) for part in task.tables}
+        rejects = {part.shape.table: self._rejects(part, parts[part.shape.table]) for part in task.tables}
+        if task.tolerance == "none" and any(rejects.values()):
+            cut = {}
+            for each, records in read.items():
+                bad = [offset for mine in parts.values() for offset in _unfit(mine.get(each, {}))]
+                end = min(bad, default=None)
+                below = replace(each, end=each.end if end is None else self._cluster.position(end))
+                cut[below] = records if end is None else _below(records, end)
+            again = self._staged(replace(task, ranges=tuple(cut), tolerance="all"), cut)
+            tables = tuple(replace(part, rejects=rejects[part.shape.table]) for part in again.tables)
+            return replace(again, tables=tables)
+        drifts = {part.shape.table: _drift(part, parts[part.shape.table]) for part in task.tables if part.shape.evolves}
+        restaged = any(drifts.values())
+        return Staged(
+            tuple(self._accounted(task, each, records) for each, records in read.items()),
+            tuple(
+                self._table(
+                    task,
+                    part,
+                    parts[part.shape.table],
+                    rejects[part.shape.table],
+                    drifts.get(part.shape.table, {}),
+                    restaged=restaged,
+                )
+                for part in task.tables
+            ),
+        )
+
+    def _table(
+        self,
+        task: Task,
+        part: TableTask,
+        read: Read,
+        rejects: RejectSummary | None,
+        drift: Mapping[str, ObservedType],
+        *,
+        restaged: bool,
+    ) -> StagedTable:
+        rows = (
+            [] if restaged else [row for each, records in read.items() for row in self._rows(task, part, each, records)]
+        )
+        if rejects and not restaged:
+            self._files.rejects[part.rejects_path] = tuple(
                 (each.partition, offset, records[offset].leader_epoch)
                 for each, records in read.items()
                 for offset in _unfit(records)
             )
-        return Staged(
-            shape=task.shape,
+        return StagedTable(
+            shape=part.shape,
             ranges=tuple(self._accounted(task, each, records) for each, records in read.items()),
-            files=(self._write(task, rows),) if rows else (),
+            files=(self._write(part, rows),) if rows else (),
             rejects=rejects,
             drift=drift,
-            dropped={} if drift else _dropped(task, read),
+            dropped={} if drift else _dropped(part, read),
         )
 
-    def _accounted(self, task: Task, wanted: Range, records: dict[int, MemoryRecord]) -> StagedRange:
+    def _lacking(self, part: TableTask, read: Read) -> Read:
+        """What a table lacks of what was read: what lies before its own token is left out."""
+        lacking = {}
+        for each, records in read.items():
+            start = part.start(each)
+            first = self._cluster.offset(start, self._cluster.log(each.partition))
+            lacking[replace(each, start=start)] = {at: record for at, record in records.items() if at >= first}
+        return lacking
+
+    def _offsets(self, wanted: Range) -> tuple[int, int]:
+        log = self._cluster.log(wanted.partition)
+        return self._cluster.offset(wanted.start, log), self._cluster.offset(wanted.end, log)
+
+    def _accounted(self, task: Task, wanted: Range, records: Records) -> StagedRange:
         errors = len(_unfit(records))
         skipped = sum(_skipped(task, record) for record in records.values())
         last = max(records.values(), key=lambda record: record.leader_epoch, default=None)
@@ -128,37 +189,47 @@ class MemoryStaging:
         return StagedRange(
             wanted.partition,
             wanted.start,
-            wanted.end,
+            self._covered(wanted, records, record_epoch),
             parsed=len(records),
             inserted=len(records) - errors - skipped,
             errors=errors,
             skipped=skipped,
             bytes=sum(record.size for record in records.values()),
-            leader_epoch=_known(record_epoch, wanted, tail=wanted.end - 1 in records),
             record_epoch=record_epoch,
         )
 
-    def _write(self, task: Task, rows: Sequence[MemoryRow]) -> StagedFile:
-        path = "00000".join(task.data_path.rsplit("{}", 1))
+    def _covered(self, wanted: Range, records: Records, record_epoch: int | None) -> Position:
+        """The end of a range; one of Kafka's has the epoch of the leader that had everything before it."""
+        end = wanted.end
+        if not isinstance(end, KafkaPosition):
+            return end
+        if end.offset - 1 in records:
+            return KafkaPosition(end.offset, record_epoch)
+        return KafkaPosition(end.offset, None if end.leader_epoch is None else max(end.leader_epoch, record_epoch or 0))
+
+    def _write(self, part: TableTask, rows: Sequence[MemoryRow]) -> StagedFile:
+        path = "00000".join(part.data_path.rsplit("{}", 1))
         if any(path.startswith(f"{directory}/") for directory in self._files.full):
-            raise _Failed(StageFailure(StorageUnavailable.code, f"{path}: no space left on device"))
-        self._files.data[path] = MemoryFile(tuple(rows), task.shape.columns)
+            cause = f"{path}: no space left on device"
+            raise _Failed(StageFailure(StorageUnavailable.code, cause, table=part.shape.table))
+        self._files.data[path] = MemoryFile(tuple(rows), part.shape.columns)
         return StagedFile(path, len(rows), 100 * len(rows))
 
+    def _rows(self, task: Task, part: TableTask, wanted: Range, records: Records) -> list[MemoryRow]:
+        ids = {folded(column.name): column.id for column in part.shape.columns}
+        return [
+            MemoryRow(task.connector, wanted.partition, offset, _values(record, ids), record.leader_epoch)
+            for offset, record in records.items()
+            if not isinstance(record.value, bytes) and not _skipped(task, record)
+        ]
 
-def _rows(task: Task, wanted: Range, records: dict[int, MemoryRecord]) -> list[MemoryRow]:
-    ids = {folded(column.name): column.id for column in task.shape.columns}
-    return [
-        MemoryRow(task.connector, wanted.partition, offset, _values(record, ids), record.leader_epoch)
-        for offset, record in records.items()
-        if not isinstance(record.value, bytes) and not _skipped(task, record)
-    ]
-
-
-def _known(record_epoch: int | None, wanted: Range, *, tail: bool) -> int | None:
-    if tail or wanted.end_epoch is None:
-        return record_epoch if tail else None
-    return max(wanted.end_epoch, record_epoch or 0)
+    def _rejects(self, part: TableTask, read: Read) -> RejectSummary | None:
+        found = sorted((each.partition, offset) for each, records in read.items() for offset in _unfit(records))
+        if not found:
+            return None
+        first = _reject(found[0][0], self._cluster.record_offset(found[0][1]))
+        kind = RejectKind(first.code, None, _REASON, len(found), first)
+        return RejectSummary(len(found), first, part.rejects_path, (kind,))
 
 
 def _values(record: MemoryRecord, ids: dict[str, int]) -> dict[int, Any]:
@@ -170,30 +241,21 @@ def _skipped(task: Task, record: MemoryRecord) -> bool:
     return record.value is None and task.conversion.tombstones == "ignore"
 
 
-def _unfit(records: dict[int, MemoryRecord]) -> list[int]:
+def _unfit(records: Records) -> list[int]:
     return [offset for offset, record in records.items() if isinstance(record.value, bytes)]
 
 
-def _below(records: dict[int, MemoryRecord], end: int) -> dict[int, MemoryRecord]:
+def _below(records: Records, end: int) -> Records:
     return {offset: record for offset, record in records.items() if offset < end}
 
 
-def _rejects(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> RejectSummary | None:
-    found = sorted((each.partition, offset) for each, records in read.items() for offset in _unfit(records))
-    if not found:
-        return None
-    first = _reject(*found[0])
-    kind = RejectKind(first.code, None, _REASON, len(found), first)
-    return RejectSummary(len(found), first, task.rejects_path, (kind,))
-
-
-def _reject(partition: SourcePartition, offset: int) -> Reject:
+def _reject(partition: SourcePartition, offset: RecordOffset) -> Reject:
     return Reject(partition, offset, None, None, b"", (), "project", InvalidRecord.code, _REASON)
 
 
-def _drift(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> NewKeys:
-    known = {folded(column.name) for column in task.shape.columns}
-    found = NewKeys(task.room)
+def _drift(part: TableTask, read: Read) -> NewKeys:
+    known = {folded(column.name) for column in part.shape.columns}
+    found = NewKeys(part.column_budget)
     for each, records in read.items():
         for offset, record in records.items():
             if record.value is None or isinstance(record.value, bytes):
@@ -203,8 +265,8 @@ def _drift(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> NewKeys:
     return found
 
 
-def _dropped(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> Counter[str]:
-    known = {folded(column.name) for column in task.shape.columns}
+def _dropped(part: TableTask, read: Read) -> Counter[str]:
+    known = {folded(column.name) for column in part.shape.columns}
     return Counter(
         key
         for records in read.values()

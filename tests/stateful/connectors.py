@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from tests.memory import MemoryCatalog, MemoryCluster, MemoryRecord, ingestion
@@ -12,8 +12,11 @@ from tests.stateful.logs import LogHistory
 
 from frazil.config import ConnectorSettings, load
 from frazil.cycle import Ingestion
+from frazil.cycle.destinations import Destinations, Routing, destinations
 from frazil.errors import BrokerUnavailable, CatalogUnavailable, Fenced, FrazilError, Terminal, Transient
 from frazil.model import Buffer, SourcePartition, TableName
+from frazil.sources.base import TopicFacts
+from frazil.tables.base import TableCatalog
 
 
 class World:
@@ -51,7 +54,7 @@ class World:
         log = self.cluster.log(partition)
         first = log.append(*records)
         written = {offset: record for offset, record in log.records.items() if offset >= first}
-        self.logs[self.cluster.topics[partition.topic].id, partition].append(written)
+        self.logs[self.cluster.topics[partition.topic].id, partition].append(written, log.latest)
 
     def truncate(self, partition: SourcePartition, end: int) -> None:
         """Lose the end of a log, which then has another leader."""
@@ -98,8 +101,11 @@ class TableBroken(CatalogUnavailable):
 class Runner:
     """One process that runs a connector: opens it, runs its cycles, tries again, and ends as a connector does."""
 
-    def __init__(self, world: World, settings: ConnectorSettings, buffer: Buffer | None) -> None:
+    def __init__(
+        self, world: World, settings: ConnectorSettings, buffer: Buffer | None, routing: Routing = destinations
+    ) -> None:
         self.settings = settings
+        self._routing = routing
         self.lost: list[tuple[SourcePartition, int, int]] = []
         """What it said that retention deleted: first and last offset."""
 
@@ -166,9 +172,16 @@ class Runner:
             self.error = error
 
     def _open(self) -> Ingestion:
-        opening = ingestion(self.settings, self._world.cluster, self._world.catalog, self._buffer)
+        opening = ingestion(self.settings, self._world.cluster, self._world.catalog, self._buffer, self._routing)
         opening.discover()
         return opening
+
+
+def routed(settings: ConnectorSettings, catalog: TableCatalog, topics: Sequence[TopicFacts]) -> Destinations:
+    """Every topic feeds a table of its own, and all topics feed one more."""
+    own = destinations(settings, catalog, topics)
+    name = next(iter(own.topics)).namespace
+    return Destinations({**own.topics, TableName(name, "ALL"): list(topics)}, own.errors)
 
 
 @cache

@@ -12,14 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import orjson
-from tests.memory import MemoryRecord, MemoryRow, MemoryTable, TableSnapshot
+from tests.memory import MemoryLog, MemoryRecord, MemoryRow, MemoryTable, TableSnapshot
 from tests.stateful.connectors import Runner, World
+from tests.stateful.logs import LogHistory
 
 from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain
 from frazil.model import SourcePartition
 from frazil.records import metadata
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, ancestors
-from frazil.tables.rules.tokens import PREFIX, Channel, Tokens, decode, key_of, read
+from frazil.tables.rules.tokens import PREFIX, Tokens, decode, key_of, read
 
 Place = tuple[SourcePartition, int, int]
 """A partition, an offset, and the epoch of the leader that wrote the record there."""
@@ -185,21 +187,22 @@ class Judge:
         assert known.topics.keys() <= tokens.topics.keys(), "a topic's tokens are not carried forward"
         for topic, found in tokens.topics.items():
             opened = topic in known.topics
-            for number, channel in enumerate(found.channels):
+            for number, channel in found.channels.items():
                 partition = SourcePartition(topic, number)
+                log = self._world.logs[found.id, partition]
                 earlier = known.channel(partition)
-                begin = int(earlier.token) + 1 if earlier.token is not None else 0
+                begin = self._offset(known, partition, log)
                 if channel.token is None:
                     assert earlier.token is None, f"the token of {partition} is forgotten"
                     continue
-                end = int(channel.token) + 1
+                end = self._offset(tokens, partition, log)
                 if not opened or earlier.token is None:
                     self._begins(book, connector, partition, 0 if opened else end)
                 if not opened:
                     begin = end
                 said = (partition, end, begin - 1) in (opener.replaced if opener else ())
                 assert begin <= end or said, f"the token of {partition} moves back from {begin - 1} to {end - 1}"
-                log = self._world.logs[found.id, partition]
+                _ends_after_its_parents(tokens, partition, moved=begin < end)
                 whole = _whole(opener, partition, begin, end) and earlier.leader_epoch is not None
                 possible = log.same(before.logs.get(partition) if whole else None, min(begin, end))
                 judged = {
@@ -216,6 +219,11 @@ class Judge:
         _same_values(table, snapshot, expected)
         assert before.rows.isdisjoint(expected), "rows come a second time"
         return Page(tokens, before.rows | expected.keys(), carrier=snapshot.id, logs=logs)
+
+    def _offset(self, tokens: Tokens, partition: SourcePartition, log: LogHistory) -> int:
+        """The first offset that tokens do not cover."""
+        place = tokens.start(partition)
+        return log.end if place.ended else self._world.cluster.offset(place, MemoryLog())
 
     def _begins(self, book: Book, connector: str, partition: SourcePartition, start: int) -> None:
         first = book.starts.setdefault((connector, partition), start)
@@ -351,3 +359,10 @@ def _difference(found: list[Place], expected: Mapping[Place, MemoryRecord]) -> s
     twice = [place for place, count in Counter(found).items() if count > 1]
     missing, extra = sorted(expected.keys() - set(found)), sorted(set(found) - expected.keys())
     return f"missing {missing}, not to be there {extra}, more than once {twice}"
+
+
+def _ends_after_its_parents(tokens: Tokens, partition: SourcePartition, *, moved: bool) -> None:
+    """Of a partition that others went on in, nothing is read before they are covered to their ends."""
+    parents = [SourcePartition(partition.topic, each) for each in tokens.channel(partition).parents]
+    left = [each for each in parents if tokens.channel(each).token is not None and not tokens.channel(each).closed]
+    assert not (moved and left), f"{partition} is read before {left} have come to their ends"

@@ -11,15 +11,18 @@ from unittest import mock
 import structlog
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.memory import MemoryRecord, MemoryRow, MemoryTable, Unsorted
+from tests.memory import SEQUENCES, MemoryRecord, MemoryRow, MemoryTable, Unsorted
+from tests.memory.sequences.positions import SequencePosition, offset_after
 from tests.stateful.actors import reach
-from tests.stateful.connectors import Runner, World, configured
+from tests.stateful.connectors import Runner, World, configured, routed
 from tests.stateful.judge import Judge
 
 from frazil import faults
 from frazil.cycle import protocol, table_failures, tasks
+from frazil.cycle.destinations import destinations
 from frazil.model import Buffer, Column, Primitive, SourcePartition, TableName
 from frazil.records import metadata
+from frazil.sources.kinds import KAFKA
 from frazil.tables import commit as committing
 from frazil.tables.rules.state import SOURCE_SNAPSHOT
 
@@ -90,28 +93,33 @@ class ExactlyOnce(RuleBasedStateMachine):
     @initialize(
         partitions=st.integers(1, 2),
         both=st.booleans(),
-        one_table=st.booleans(),
+        tables=st.sampled_from(["own", "one", "own and one"]),
+        kind=st.sampled_from([KAFKA, KAFKA, SEQUENCES]),
         size=st.sampled_from(sorted(SIZES)),
         existing=st.booleans(),
         rare=st.sets(st.sampled_from(RARE), max_size=2),
     )
-    def begin(self, partitions: int, both: bool, one_table: bool, size: str, existing: bool, rare: set[str]) -> None:
+    def begin(
+        self, partitions: int, both: bool, tables: str, kind: str, size: str, existing: bool, rare: set[str]
+    ) -> None:
         self.size = SIZES[size]
-        self.table = "t" if one_table else None
-        self.rare = rare
+        self.table = "t" if tables == "one" else None
+        self.routing = routed if tables == "own and one" else destinations
+        self.world.cluster.kind = kind
+        self.rare = rare if kind == KAFKA else rare - {"truncated", "partition"}
         self.world.cluster.create_topic("a", partitions)
         if both:
             self.world.cluster.create_topic("b")
         if existing:
             columns = [Column(1, metadata.COLUMN, Primitive("variant")), Column(2, "n", Primitive("int"))]
-            for name in ["T"] if one_table else ["A", "B"]:
+            for name in {"one": ["T"], "own": ["A", "B"], "own and one": ["A", "B", "ALL"]}[tables]:
                 table = self.world.catalog.create(TableName(("public",), name), columns, {})
                 table.append(*self._foreign_rows())
                 table.append(*self._foreign_rows())
 
     @rule(name=st.sampled_from(["one", "one", "two"]), chosen=options, buffer=buffers)
     def start(self, name: str, chosen: dict[str, str], buffer: Buffer | None) -> None:
-        runner = Runner(self.world, configured(name, self.table, tuple(sorted(chosen.items()))), buffer)
+        runner = Runner(self.world, configured(name, self.table, tuple(sorted(chosen.items()))), buffer, self.routing)
         self.runners.append(runner)
         self.ever.append(runner)
 
@@ -170,7 +178,10 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     @rule(
         what=st.sampled_from(
-            ["compaction", "retention", "retention", "partition", "topic", "election", "truncated", "made again"]
+            [
+                *("compaction", "retention", "retention", "partition", "topic", "election", "truncated", "made again"),
+                *("split", "split", "merge", "end"),
+            ]
         ),
         which=some,
         number=some,
@@ -180,6 +191,9 @@ class ExactlyOnce(RuleBasedStateMachine):
             return
         partition = self._partition(which)
         log, topics = self.world.cluster.log(partition), self.world.cluster.topics
+        if what in ("split", "merge", "end"):
+            self._succeed(what, partition, number)
+            return
         match what:
             case "compaction":
                 if fits := [each for each, record in log.records.items() if isinstance(record.value, dict)]:
@@ -198,6 +212,21 @@ class ExactlyOnce(RuleBasedStateMachine):
                 log.elect()
             case "made again":
                 self.world.cluster.create_topic(partition.topic, len(topics[partition.topic].logs))
+
+    def _succeed(self, what: str, partition: SourcePartition, number: int) -> None:
+        """Shards are split, merged and closed; Kafka's partitions are not."""
+        cluster = self.world.cluster
+        open_ones = [each for each in cluster.partitions(partition.topic) if not cluster.log(each).closed]
+        if cluster.kind == KAFKA or partition not in open_ones:
+            return
+        others = [each for each in open_ones if each != partition]
+        match what:
+            case "split":
+                cluster.split(partition)
+            case "merge" if others:
+                cluster.merge(partition, _one_of(others, number))
+            case "end" if others:
+                cluster.end(partition)
 
     @rule(what=st.sampled_from(["broker", "catalog", "lost", "never", "late", "late"]), requests=st.integers(1, 3))
     def trouble(self, what: Any, requests: int) -> None:
@@ -329,7 +358,9 @@ class ExactlyOnce(RuleBasedStateMachine):
             self.runners.remove(runner)
 
     def _produce(self, which: int, kinds: list[str]) -> None:
-        self.world.produce(self._partition(which), *map(self._record, kinds))
+        partition = self._partition(which)
+        if not self.world.cluster.log(partition).closed:
+            self.world.produce(partition, *map(self._record, kinds))
 
     def _record(self, kind: str) -> MemoryRecord | None:
         self.numbers += 1
@@ -353,7 +384,7 @@ class ExactlyOnce(RuleBasedStateMachine):
     def _partition(self, which: int) -> SourcePartition:
         topics = self.world.cluster.topics
         return _one_of(
-            [SourcePartition(name, number) for name in sorted(topics) for number in range(len(topics[name].logs))],
+            [each for name in sorted(topics) for each in self.world.cluster.partitions(name)],
             which,
         )
 
@@ -393,8 +424,13 @@ class ExactlyOnce(RuleBasedStateMachine):
 
 def _told(event: Any) -> tuple[SourcePartition, int, int]:
     """Of which records an event tells."""
-    topic, _, number = event["partition"].rpartition("-")
-    return SourcePartition(topic, int(number)), event["first"], event["last"]
+    topic, _, partition = event["partition"].partition("-")
+    first, last = event["first"], event["last"]
+    if partition.isdigit():
+        return SourcePartition(topic, int(partition)), first, last
+    before = first.removeprefix("after ") if first.startswith("after ") else ""
+    bounds = offset_after(SequencePosition(before)), offset_after(SequencePosition(last)) - 1
+    return SourcePartition(topic, partition), *bounds
 
 
 def _one_of(choices: Sequence[_Choice], which: int) -> _Choice:

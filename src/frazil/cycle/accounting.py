@@ -25,9 +25,6 @@ class Advance:
     parsed: int = 0
     inserted: int = 0
     errors: int = 0
-    ended: bool = False
-    """Whether the partition ends there for good."""
-
     read_through: int | None = None
     """When a reader was at the end of what there was, in ms since the epoch; None if none was."""
 
@@ -105,7 +102,7 @@ def moved(
             parsed=known.parsed + advance.parsed,
             errors=known.errors + advance.errors,
             time=now,
-            closed=known.closed or advance.ended,
+            closed=advance.covered.ended,
             parents=parents.get(partition, known.parents),
             read_through=advance.read_through or known.read_through,
         )
@@ -165,7 +162,6 @@ def _joined(pieces: Sequence[StagedRange]) -> Advance:
             parsed=total.parsed + piece.parsed,
             inserted=total.inserted + piece.inserted,
             errors=total.errors + piece.errors,
-            ended=piece.ended,
             read_through=piece.read_through or total.read_through,
         )
     return total

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from frazil.config import ConnectorSettings
 from frazil.errors import FrazilError, TableNameRefused, Transient
@@ -23,6 +24,10 @@ class Destinations:
 
     errors: dict[TableName, FrazilError] = field(default_factory=dict)
     """Why some of the tables cannot be opened: no table can have the name, or the catalog does not say what it has."""
+
+
+Routing: TypeAlias = Callable[[ConnectorSettings, TableCatalog, Sequence[TopicFacts]], Destinations]
+"""What says which tables topics feed; `destinations` is one."""
 
 
 def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Sequence[TopicFacts]) -> Destinations:

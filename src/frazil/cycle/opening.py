@@ -13,7 +13,7 @@ import structlog
 from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle import sharing
-from frazil.cycle.destinations import Destinations, destinations
+from frazil.cycle.destinations import Destinations, Routing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.orphan_cleanup import OrphanCleanup
@@ -43,10 +43,11 @@ _log = structlog.get_logger(__name__)
 class Opener:
     """Opens tables for one connector. Every opener has its own owner id; the newest one wins."""
 
-    def __init__(self, settings: ConnectorSettings, catalog: TableCatalog, source: Source) -> None:
+    def __init__(self, settings: ConnectorSettings, catalog: TableCatalog, source: Source, routing: Routing) -> None:
         self._settings = settings
         self._catalog = catalog
         self._source = source
+        self._routing = routing
         self.renewal = TablePolicy(settings)
         self.sweeper = OrphanCleanup(settings, catalog)
         self.owner = str(uuid.uuid4())
@@ -54,7 +55,7 @@ class Opener:
 
     def destinations(self, topics: Sequence[TopicFacts]) -> Destinations:
         """The tables that topics go to."""
-        return destinations(self._settings, self._catalog, topics)
+        return self._routing(self._settings, self._catalog, topics)
 
     def open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
@@ -165,7 +166,7 @@ class Opener:
         """The tokens with a start for every channel of topics that were never opened."""
         unopened = {facts.topic: facts for facts in topics if facts.topic not in tokens.topics}
         starts = self._source.resolve_starts([*unopened.values()], table, gone=gone)
-        channels = {each: Channel(token=str(start.last)) for each, start in starts.items()}
+        channels = {each: Channel(token=str(start.last), closed=start.ended) for each, start in starts.items()}
         return tokens.with_channels(channels, unopened)
 
 

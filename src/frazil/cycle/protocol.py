@@ -38,6 +38,7 @@ from frazil.cycle.accounting import (
 from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
 from frazil.cycle.data_loss import DataLossPolicy
+from frazil.cycle.destinations import Routing, destinations
 from frazil.cycle.evolving import Evolving
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
@@ -83,14 +84,20 @@ class Ingestion:
     """One connector's cycles, from one opener. Not thread-safe: one thread runs it."""
 
     def __init__(
-        self, settings: ConnectorSettings, catalog: TableCatalog, source: Source, job: Job, buffer: Buffer | None
+        self,
+        settings: ConnectorSettings,
+        catalog: TableCatalog,
+        source: Source,
+        job: Job,
+        buffer: Buffer | None,
+        routing: Routing = destinations,
     ) -> None:
         """Prepare the cycles of a connector; those of a channel wait for the bounds of `buffer`, if there are any."""
         self._settings = settings
         self._source = source
         self._job = job
         self._together = TablePool(catalog.at_once, f"frazil-{settings.key}-tables")
-        self._opener = Opener(settings, catalog, source)
+        self._opener = Opener(settings, catalog, source, routing)
         self._set = TableSet(settings.name, self._opener, self._together)
         self._pruning = Pruning(settings, source, self._opener)
         self._buffering = Buffering(buffer)

@@ -99,7 +99,11 @@ def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts],
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})
     channels = {
         move.partition: replace(
-            tokens.channel(move.partition), token=str(move.after.last), leader_epoch=None, time=now, closed=False
+            tokens.channel(move.partition),
+            token=str(move.after.last),
+            leader_epoch=None,
+            time=now,
+            closed=move.after.ended,
         )
         for move in done
     }

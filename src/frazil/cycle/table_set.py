@@ -8,6 +8,7 @@ needs somebody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final
 
@@ -40,6 +41,9 @@ class TableSet:
         self.opened: dict[TableName, OpenTable] = {}
         """The tables this connector owns, those that are left out included."""
 
+        self._tables_of: dict[str, set[TableName]] = {}
+        """The tables that each topic goes to."""
+
     @property
     def failures(self) -> TableFailures:
         """The tables that are left out."""
@@ -59,22 +63,27 @@ class TableSet:
         return set[str]().union(*read, *(tokens.topics for tokens in self.unopened()))
 
     def open_new(self, facts: Iterable[TopicFacts]) -> None:
-        """Open the tables of topics that no table is fed by; those whose opening failed again when they are due.
+        """Open the tables of topics that do not feed all of theirs; those whose opening failed when they are due.
 
         Raises:
             FrazilError: as `fail` says.
         """
         waiting = self._failures.failing.keys() - self._failures.due()
-        known = set[str]().union(
-            *(table.topics for table in self.opened.values()),
-            *(self._failures.failing[name].tokens.topics for name in waiting),
-        )
-        new = [each for each in facts if each.topic not in known]
+        new = [each for each in facts if not self._feeds_all(each.topic, waiting)]
         if not new:
             return
         found = self._opener.destinations(new)
-        for name in waiting & found.topics.keys():
-            self._failures.knows(name, self._tokens_with(name, found.topics.pop(name)))
+        for each in new:
+            self._tables_of[each.topic] = {name for name, mine in found.topics.items() if each in mine}
+        for name, mine in [*found.topics.items()]:
+            opened = self.opened.get(name)
+            lacking = [each for each in mine if opened is None or each.topic not in opened.topics]
+            if name in waiting and lacking:
+                self._failures.knows(name, self._tokens_with(name, lacking))
+            if name in waiting or not lacking:
+                del found.topics[name]
+            else:
+                found.topics[name] = lacking
         errors = {name: error for name, error in found.errors.items() if name not in waiting}
         sound = [(name, mine) for name, mine in found.topics.items() if name not in errors]
         answers = self._together.each(lambda each: self._open(*each), sound)
@@ -86,6 +95,15 @@ class TableSet:
                 errors[name] = answer
         some_work = len(errors) < len(found.topics)
         self.fail(errors, lambda name: self._tokens_with(name, found.topics[name]), others_work=some_work)
+
+    def _feeds_all(self, topic: str, waiting: AbstractSet[TableName]) -> bool:
+        """Whether a topic feeds all tables that it goes to, but those whose opening is waited for."""
+        tables = self._tables_of.get(topic, set())
+        return bool(tables) and all(
+            (name in self.opened and topic in self.opened[name].topics)
+            or (name in waiting and topic in self._failures.failing[name].tokens.topics)
+            for name in tables
+        )
 
     def bring_back(self) -> None:
         """Read the tokens of tables that are due anew: those that can be read take part again.

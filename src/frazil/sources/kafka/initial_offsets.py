@@ -16,10 +16,10 @@ from typing import Literal, Protocol
 import structlog
 
 from frazil.errors import BrokerUnavailable, TokensMissing
-from frazil.model import SourcePartition
+from frazil.model import Position, SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
-from frazil.sources.kafka.positions import KafkaPosition
+from frazil.sources.kafka.positions import KafkaPosition, of_kafka
 
 _log = structlog.get_logger(__name__)
 
@@ -62,10 +62,10 @@ class Group(Protocol):
     def group_offsets(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, GroupOffset]:
         """Where the group stands, and what was written beside it; partitions without an offset are absent."""
 
-    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
+    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """The first offset each partition still holds."""
 
-    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
+    def initial(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """Where a channel begins that has neither a token nor a group offset: what `auto.offset.reset` says.
 
         Raises:
@@ -90,8 +90,8 @@ def resolve_starts(
     unknown = [each for each in partitions if each.topic not in read and each not in published]
     found = {
         **{partition: KafkaPosition(group.offset) for partition, group in published.items()},
-        **source.earliest(again),
-        **source.initial(unknown),
+        **of_kafka(source.earliest(again)),
+        **of_kafka(source.initial(unknown)),
     }
     if missing := next((each for each in partitions if each not in found), None):
         raise BrokerUnavailable(policy.brokers, f"give the offsets of {missing}", "it is gone")

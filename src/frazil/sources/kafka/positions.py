@@ -29,6 +29,11 @@ class KafkaPosition:
         """The first offset after it."""
         return self.offset
 
+    @property
+    def ended(self) -> bool:
+        """Kafka's partitions never end."""
+        return False
+
     def distance(self, end: KafkaPosition) -> int:
         """How many offsets there are from here to `end`; gaps make the number of records smaller."""
         return max(0, end.offset - self.offset)
