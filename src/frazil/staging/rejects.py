@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.model import Reject, RejectKind, RejectSummary
-from frazil.records.rejects import SCHEMA, Rejects, reject
+from frazil.records.rejects import Rejects, reject
 
 OTHER: Final = "other reasons"
 """The kind that counts what is one kind too many."""
@@ -36,10 +36,10 @@ class RejectFile:
 
     def __init__(self, scratch: Path) -> None:
         self.path = scratch
-        self.first: dict[int, Reject] = {}
+        self.first: dict[int | str, Reject] = {}
         """The reject with the lowest offset of each partition, shortened."""
 
-        self.counts: Counter[int] = Counter()
+        self.counts: Counter[int | str] = Counter()
         """Rejects by partition."""
 
         self._kinds: dict[tuple[str, str | None, str], RejectKind] = {}
@@ -49,7 +49,7 @@ class RejectFile:
         """Write some rejects."""
         for table in rejects.tables:
             if self._writer is None:
-                self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+                self._writer = pq.ParquetWriter(self.path, table.schema, compression="zstd")
             self._writer.write_table(table)
             numbered = table.append_column("row", pa.array(range(table.num_rows), pa.int64()))
             self._count_partitions(numbered)

@@ -137,7 +137,7 @@ class _Stage:
         )
         self._rejects = RejectFile(self._scratch / "rejects.parquet")
         self._files: list[StagedFile] = []
-        self._skipped: Counter[int] = Counter()
+        self._skipped: Counter[int | str] = Counter()
         self._drift = NewKeys(task.room)
         self._dropped = Dropped()
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -199,7 +199,7 @@ class _Stage:
         size = 0
         for batch in self._timed_reads(reader):
             with self._timed("convert"):
-                converted = convert(batch, self._topic, self._task.conversion, time.time_ns() // 1_000_000)
+                converted = convert(batch, self._task.conversion, time.time_ns() // 1_000_000)
             self._rejects.add(converted.rejects)
             self._skipped.update(converted.skipped)
             tables.append(converted.table)
@@ -244,7 +244,7 @@ class _Stage:
         """Project a chunk that was too large as two; a single record that is too large can become no row."""
         half = table.num_rows // 2
         if not half:
-            self._rejects.add(rejects_of(records, self._topic, "project", {0: RejectReason(_TOO_LARGE)}))
+            self._rejects.add(rejects_of(records, "project", {0: RejectReason(_TOO_LARGE)}))
             return
         self._project(table.slice(0, half), records.slice(0, half))
         self._project(table.slice(half), records.slice(half))
