@@ -85,7 +85,7 @@ def checked(connection: duckdb.DuckDBPyConnection, topic: str) -> Land:
 
     def land(batches: list[pa.RecordBatch], path: Path) -> None:
         now = time.time_ns() // 1_000_000
-        converted = [convert(batch, topic, Conversion(), now) for batch in batches]
+        converted = [convert(batch, Conversion(), now) for batch in batches]
         tables, records = ([getattr(each, name) for each in converted] for name in ("table", "records"))
         projector.project(pa.concat_tables(tables), pa.concat_tables(records), path)
 
@@ -128,6 +128,7 @@ def chunks(consumer: Consumer, topic: str, left: dict[int, int]) -> Iterator[lis
 def to_arrow(messages: list[Message]) -> pa.RecordBatch:
     """Messages as `frazil.sources.kafka.reader.SCHEMA` has them, without headers."""
     columns: dict[str, Any] = {
+        "topic": [message.topic() for message in messages],
         "partition": [message.partition() for message in messages],
         "offset": [message.offset() for message in messages],
         "timestamp": [message.timestamp()[1] for message in messages],

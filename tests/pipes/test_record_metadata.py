@@ -45,7 +45,7 @@ def struct(**kinds: IcebergType | str) -> StructType:
 
 def landed(kind: IcebergType, conversion: Conversion | None = None, **records: list[Any]) -> Any:
     """What the column holds of one record."""
-    chunk = convert(batch(**records), "orders", conversion or Conversion(), now=77).table
+    chunk = convert(batch(**records), conversion or Conversion(), now=77).table
     with duckdb.connect() as database:
         database.register("chunk", chunk)
         ((value,),) = database.execute(f"SELECT {record_metadata.expression(column(kind))} FROM chunk").fetchall()

@@ -6,12 +6,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from frazil.sources.kafka.reader import SCHEMA
+from frazil.records.batches import schema
+
+SCHEMA = schema(partition=pa.int32(), offset=pa.int64())
 
 
 def batch(**columns: list[Any]) -> pa.RecordBatch:
-    """Records of partition 3 from offset 0; what is not given is null."""
+    """Records of orders-3 from offset 0; what is not given is null."""
     count = len(next(iter(columns.values())))
-    usual = {"partition": [3] * count, "offset": list(range(count)), "log_append_time": [False] * count}
+    usual = {
+        "topic": ["orders"] * count,
+        "partition": [3] * count,
+        "offset": list(range(count)),
+        "log_append_time": [False] * count,
+    }
     given = {**{name: [None] * count for name in SCHEMA.names}, **usual, **columns}
     return pa.RecordBatch.from_pydict(given, schema=SCHEMA)

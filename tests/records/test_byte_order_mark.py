@@ -15,7 +15,7 @@ MARK = b"\xef\xbb\xbf"
 
 
 def converted(conversion: Conversion | None = None, **columns: list[Any]) -> Converted:
-    return convert(batch(**columns), "orders", conversion or Conversion(), 0)
+    return convert(batch(**columns), conversion or Conversion(), 0)
 
 
 def test_it_is_taken_off_values_and_stays_in_what_was_read() -> None:

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from frazil.model import HeaderConverter
+from frazil.records.batches import HEADERS
 from frazil.records.headers import headers
-from frazil.sources.kafka.reader import SCHEMA
 
 HUGE = "123456789012345678901234567890"
 
 
 def header(converter: HeaderConverter, value: bytes | None) -> tuple[str | None, Any]:
     """One header's text, and the JSON it is when headers are structured."""
-    column = pa.array([[("h", value)]], SCHEMA.field("headers").type)
+    column = pa.array([[("h", value)]], HEADERS)
     found = headers(column, converter, structured=True)
     assert not found.bad
     text = dict(found.texts[0].as_py())["h"]
@@ -32,9 +32,7 @@ def _number(text: str) -> float | Decimal:
 
 
 def test_of_headers_with_one_name_the_last_counts_and_records_may_have_none() -> None:
-    column = pa.array(
-        [[("a", b"1"), ("b", None), ("a", b"2")], [], None, [("x", b"\xff"), ("", b"")]], SCHEMA.field("headers").type
-    )
+    column = pa.array([[("a", b"1"), ("b", None), ("a", b"2")], [], None, [("x", b"\xff"), ("", b"")]], HEADERS)
 
     found = headers(column, "string", structured=False)
 
@@ -43,9 +41,7 @@ def test_of_headers_with_one_name_the_last_counts_and_records_may_have_none() ->
 
 
 def test_structured_headers_are_one_json_object_a_record() -> None:
-    column = pa.array(
-        [[("a", b"x"), ("b", None), ("a", b"2")], [], None, [('q"', b"true")]], SCHEMA.field("headers").type
-    )
+    column = pa.array([[("a", b"x"), ("b", None), ("a", b"2")], [], None, [('q"', b"true")]], HEADERS)
 
     found = headers(column, "simple", structured=True)
 
@@ -54,13 +50,13 @@ def test_structured_headers_are_one_json_object_a_record() -> None:
 
 
 def test_records_whose_headers_are_empty_have_none() -> None:
-    found = headers(pa.array([[], []], SCHEMA.field("headers").type), "simple", structured=True)
+    found = headers(pa.array([[], []], HEADERS), "simple", structured=True)
 
     assert (found.texts.to_pylist(), found.structured.to_pylist()) == ([None, None], [None, None])
 
 
 def test_part_of_a_batch_has_its_own_headers() -> None:
-    column = pa.array([[("a", b"1")], None, [("b", b"2"), ("c", None)], [("d", b"4")]], SCHEMA.field("headers").type)
+    column = pa.array([[("a", b"1")], None, [("b", b"2"), ("c", None)], [("d", b"4")]], HEADERS)
 
     found = headers(column.slice(1, 2), "simple", structured=True)
 
@@ -164,7 +160,7 @@ def test_a_value_is_what_its_converter_reads(
 
 @pytest.mark.parametrize("value", [b"{", b"nonsense", b"\xff", b'"\\ud800"'])
 def test_a_header_that_is_no_json_makes_its_record_bad(value: bytes) -> None:
-    column = pa.array([[("a", b"1"), ("it's", value)], [("a", b"2")]], SCHEMA.field("headers").type)
+    column = pa.array([[("a", b"1"), ("it's", value)], [("a", b"2")]], HEADERS)
 
     found = headers(column, "json", structured=False)
 

@@ -85,9 +85,7 @@ def test_a_json_key_that_a_variant_would_change_is_its_text(key: bytes) -> None:
     "key", [b"{", b"nonsense", b"\xff", b'"\\ud800"', b"NaN", b"-Infinity", b"1 2", b"01", b"[1,]", DEEP]
 )
 def test_a_key_that_is_no_json_is_a_reject_and_its_neighbours_stay(key: bytes) -> None:
-    converted = convert(
-        batch(value=[b"1", b"2", b"3"], key=[b"1", key, None]), "orders", Conversion(key_converter="json"), now=0
-    )
+    converted = convert(batch(value=[b"1", b"2", b"3"], key=[b"1", key, None]), Conversion(key_converter="json"), now=0)
 
     assert converted.table.column("value").to_pylist() == ["1", "3"]
     assert converted.records.column("offset").to_pylist() == [0, 2]

@@ -16,7 +16,7 @@ ALL: frozenset[MetadataPart] = frozenset({"topic", "offset_and_partition", "crea
 
 def told(conversion: Conversion | None = None, **columns: list[Any]) -> dict[str, list[Any]]:
     """Each field of the metadata, record by record."""
-    table = convert(batch(**columns), "orders", conversion or Conversion(), now=77).table
+    table = convert(batch(**columns), conversion or Conversion(), now=77).table
     return {name: table.column(name).to_pylist() for name, _ in metadata.FIELDS}
 
 
@@ -73,9 +73,7 @@ def test_what_every_record_has_depends_on_the_parts_that_are_on() -> None:
 def test_a_header_that_is_no_json_is_a_reject_that_names_it_and_its_neighbours_stay() -> None:
     headers = [[("ok", b"1")], [("ok", b"1"), ("bad", b"nonsense")], None]
 
-    converted = convert(
-        batch(value=[b"1", b"2", b"3"], headers=headers), "orders", Conversion(header_converter="json"), now=0
-    )
+    converted = convert(batch(value=[b"1", b"2", b"3"], headers=headers), Conversion(header_converter="json"), now=0)
 
     assert converted.table.column("value").to_pylist() == ["1", "3"]
     (bad,) = converted.rejects
@@ -91,7 +89,7 @@ def test_a_value_that_is_no_text_is_a_reject_with_all_it_came_with() -> None:
         timestamp=[1, 2, 3],
     )
 
-    converted = convert(records, "orders", Conversion(), now=0)
+    converted = convert(records, Conversion(), now=0)
 
     (bad,) = converted.rejects
     assert (bad.partition.topic, bad.partition.partition, bad.offset, bad.timestamp) == ("orders", 3, 1, 2)

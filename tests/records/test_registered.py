@@ -14,7 +14,7 @@ from .batches import batch
 
 def reasons(*values: bytes | None) -> dict[int, str]:
     """The reason of each reject, by offset."""
-    converted = convert(batch(value=list(values)), "orders", Conversion(), 0)
+    converted = convert(batch(value=list(values)), Conversion(), 0)
     return {reject.offset: reject.reason for reject in converted.rejects}
 
 

@@ -75,6 +75,7 @@ def batch(values: Iterable[str | bytes | None], **others: Sequence[Any]) -> pa.R
     given = [value.encode() if isinstance(value, str) else value for value in values]
     count = len(given)
     fields: dict[str, Sequence[Any]] = {
+        "topic": [TOPIC] * count,
         "partition": [0] * count,
         "offset": range(count),
         "timestamp": [NOW] * count,
@@ -173,7 +174,7 @@ class Table:
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""
-        converted = convert(batch(values, **others), TOPIC, self._conversion, NOW)
+        converted = convert(batch(values, **others), self._conversion, NOW)
         path = self._worker.scratch / f"{next(_ids)}.parquet"
         projected = self._projector.project(converted.table, converted.records, path)
         rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from frazil.model import RejectSummary
-from frazil.records.rejects import SCHEMA, Rejects
+from frazil.records.rejects import Rejects, schema
+from frazil.sources.kafka.reader import SCHEMA
 from frazil.staging.rejects import OTHER, RejectFile
 
 from .chunks import Landing, column
@@ -35,7 +36,7 @@ def reject(
 
 
 def rejects(*rows: dict[str, object]) -> Rejects:
-    return Rejects([pa.Table.from_pylist(list(rows), SCHEMA)])
+    return Rejects([pa.Table.from_pylist(list(rows), schema(SCHEMA))])
 
 
 def collected(tmp_path: Path, *added: Rejects) -> RejectFile:

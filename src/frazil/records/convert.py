@@ -32,35 +32,34 @@ class Converted:
     rejects: Rejects
     """The records that cannot be converted; they are in neither table."""
 
-    skipped: Mapping[int, int]
+    skipped: Mapping[int | str, int]
     """How many tombstones were left out, by partition; they are in neither table."""
 
 
-def convert(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int) -> Converted:
+def convert(batch: pa.RecordBatch, conversion: Conversion, now: int) -> Converted:
     """Convert values with the JSON converter, keys and headers as `conversion` says.
 
     Whether the text is a JSON object is for the projection to find out: it parses it anyway.
 
     Args:
-        batch: as `frazil.sources.kafka.reader.SCHEMA` says.
-        topic: where the records come from.
+        batch: as `frazil.records.batches.schema` says.
         conversion: how records are converted.
         now: when the records are converted, in ms since the epoch.
     """
     batch, skipped = _without_tombstones(batch) if conversion.tombstones == "ignore" else (batch, {})
     value = utf8(_document(batch))
-    told = metadata.tell(batch, topic, conversion, now)
+    told = metadata.tell(batch, conversion, now)
     table = pa.table({VALUE: value.values, **told.columns})
     records = pa.Table.from_batches([batch])
     bad = {**told.bad, **value.bad, **registered(batch.column("value"))}
     if not bad:
         return Converted(table, records, Rejects(), skipped)
     good = pa.array([row not in bad for row in range(batch.num_rows)])
-    rejects = rejects_of(records, topic, "convert", {row: RejectReason(reason) for row, reason in bad.items()})
+    rejects = rejects_of(records, "convert", {row: RejectReason(reason) for row, reason in bad.items()})
     return Converted(table.filter(good), records.filter(good), rejects, skipped)
 
 
-def _without_tombstones(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Mapping[int, int]]:
+def _without_tombstones(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Mapping[int | str, int]]:
     """The records that have a value, and how many have none, by partition."""
     has_value = pc.is_valid(_document(batch))
     tombstones = batch.column("partition").filter(pc.invert(has_value))

@@ -40,7 +40,7 @@ def headers(column: pa.MapArray, converter: HeaderConverter, *, structured: bool
     """The headers of a batch.
 
     Args:
-        column: names and bytes, as `frazil.sources.kafka.reader.SCHEMA` says.
+        column: names and bytes, as `frazil.records.batches.schema` says.
         converter: how values are read.
         structured: whether to keep their JSON types.
     """

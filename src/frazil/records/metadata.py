@@ -73,12 +73,11 @@ def always_told(conversion: Conversion) -> frozenset[str]:
     return frozenset(name for part in parts for name in _FIELDS_OF[part])
 
 
-def tell(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int) -> Told:
+def tell(batch: pa.RecordBatch, conversion: Conversion, now: int) -> Told:
     """What is told about the records of a batch.
 
     Args:
-        batch: as `frazil.sources.kafka.reader.SCHEMA` says.
-        topic: where the records come from.
+        batch: as `frazil.records.batches.schema` says.
         conversion: what is told, and how keys and headers are converted; without any metadata they are not looked at.
         now: when the records are converted, in ms since the epoch (SnowflakeConnectorPushTime).
     """
@@ -91,7 +90,7 @@ def tell(batch: pa.RecordBatch, topic: str, conversion: Conversion, now: int) ->
     stamps, appended = batch.column("timestamp"), batch.column("log_append_time")
     missing = pa.scalar(None, pa.int64())
     told = {
-        "topic": pa.repeat(topic, count),
+        "topic": batch.column("topic"),
         "partition": batch.column("partition"),
         "offset": batch.column("offset"),
         "key": key.values,

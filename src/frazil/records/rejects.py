@@ -11,22 +11,14 @@ import pyarrow as pa
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Reject, SourcePartition
 
-SCHEMA: Final = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.map_(pa.string(), pa.binary())),
-        ("stage", pa.string()),
-        ("code", pa.string()),
-        ("reason", pa.string()),
-        ("column", pa.string()),
-    ]
-)
-"""One reject a row; the columns of a reject file."""
+_READ: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_WHY: Final = ("stage", "code", "reason", "column")
+
+
+def schema(batch: pa.Schema) -> pa.Schema:
+    """One reject a row: the columns of a reject file, of records that were read in such batches."""
+    read = [("topic", pa.string()), *((name, batch.field(name).type) for name in _READ[1:])]
+    return pa.schema([*read, *((name, pa.string()) for name in _WHY)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +40,7 @@ class Rejects:
     """Rejected records, kept as columns for there may be millions; a `Reject` is made when one is asked for."""
 
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
-        """Hold what `tables`, of `SCHEMA`, hold."""
+        """Hold what `tables`, of a `schema`, hold."""
         self.tables: Final = tuple(tables)
 
     def __len__(self) -> int:
@@ -63,27 +55,23 @@ class Rejects:
         return Rejects((*self.tables, *other.tables))
 
 
-def rejects_of(
-    records: pa.Table, topic: str, stage: Literal["convert", "project"], unfit: Mapping[int, RejectReason]
-) -> Rejects:
-    """The rejects for some rows of a table of records as read (`frazil.sources.kafka.reader.SCHEMA`)."""
+def rejects_of(records: pa.Table, stage: Literal["convert", "project"], unfit: Mapping[int, RejectReason]) -> Rejects:
+    """The rejects for some rows of a table of records as read (`frazil.records.batches.schema`)."""
     if not unfit:
         return Rejects()
     rows = sorted(unfit)
     read = records.take(pa.array(rows, pa.int64()))
-    told = {
-        "topic": pa.repeat(topic, len(rows)),
+    why = {
         "stage": pa.repeat(stage, len(rows)),
         "code": pa.array([unfit[row].code for row in rows], pa.string()),
         "reason": pa.array([unfit[row].reason for row in rows], pa.string()),
         "column": pa.array([unfit[row].column for row in rows], pa.string()),
     }
-    columns = [told[name] if name in told else read.column(name) for name in SCHEMA.names]
-    return Rejects([pa.Table.from_arrays(columns, schema=SCHEMA)])
+    return Rejects([pa.table({**{name: read.column(name) for name in _READ}, **why}).cast(schema(records.schema))])
 
 
 def reject(row: Mapping[str, Any]) -> Reject:
-    """The reject that one row of `SCHEMA` holds."""
+    """The reject that one row of a `schema` holds."""
     return Reject(
         partition=SourcePartition(row["topic"], row["partition"]),
         offset=row["offset"],

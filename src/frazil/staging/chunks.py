@@ -57,7 +57,6 @@ class Chunks:
         self._starts = starts
         self._writers = writers
         self._stopwatch = stopwatch
-        self._topic = task.ranges[0].partition.topic
         self._chunk = _Chunk([], [])
         self._parsed: Counter[PartitionId] = Counter()
 
@@ -68,7 +67,7 @@ class Chunks:
             for counted in pc.value_counts(batch.column("partition")).to_pylist():
                 self._parsed[counted["values"]] += counted["counts"]
         with self._stopwatch.timed("convert"):
-            converted = convert(batch, self._topic, self._task.conversion, time.time_ns() // 1_000_000)
+            converted = convert(batch, self._task.conversion, time.time_ns() // 1_000_000)
         for writer in self._writers.values():
             writer.note(converted)
         self._chunk.tables.append(converted.table)

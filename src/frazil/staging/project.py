@@ -180,7 +180,7 @@ class Projector:
     def _settle(
         self, rows: _Rows, rewritten: dict[int, str | None], unfit: dict[int, RejectReason], result: Projected
     ) -> None:
-        result.rejects += rejects_of(rows.records, self._topic, "project", unfit)
+        result.rejects += rejects_of(rows.records, "project", unfit)
         rows.settle(rewritten, unfit)
 
     def _write(self, rows: _Rows, path: Path, result: Projected) -> Written | None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.model import PartitionId, Reject, RejectKind, RejectSummary
-from frazil.records.rejects import SCHEMA, Rejects, reject
+from frazil.records.rejects import Rejects, reject
 
 OTHER: Final = "other reasons"
 """The kind that counts what is one kind too many."""
@@ -49,7 +49,7 @@ class RejectFile:
         """Write some rejects."""
         for table in rejects.tables:
             if self._writer is None:
-                self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+                self._writer = pq.ParquetWriter(self.path, table.schema, compression="zstd")
             self._writer.write_table(table)
             numbered = table.append_column("row", pa.array(range(table.num_rows), pa.int64()))
             self._count_partitions(numbered)

@@ -132,7 +132,7 @@ class TableWriter:
         """Write a chunk that was too large as two; a single record that is too large can become no row."""
         half = table.num_rows // 2
         if not half:
-            self._rejects.add(rejects_of(records, self._topic, "project", {0: RejectReason(_TOO_LARGE)}))
+            self._rejects.add(rejects_of(records, "project", {0: RejectReason(_TOO_LARGE)}))
             return
         self.write(table.slice(0, half), records.slice(0, half))
         self.write(table.slice(half), records.slice(half))

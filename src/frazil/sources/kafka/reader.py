@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
 
 from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
+from frazil.records import batches
 from frazil.sources.base import ReadFailed
 from frazil.sources.kafka import consumers
 from frazil.sources.kafka.assigning import assign
@@ -40,19 +41,8 @@ _END = KafkaError._PARTITION_EOF  # noqa: SLF001 (the library's name for its own
 _POLL = 0.1
 """Seconds one call waits for records; the end of a range is looked at in between."""
 
-SCHEMA = pa.schema(
-    [
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("log_append_time", pa.bool_()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.map_(pa.string(), pa.binary())),
-    ]
-)
-"""One record a row; timestamps are ms since the epoch, null when the record has none."""
-
+SCHEMA = batches.schema(partition=pa.int32(), offset=pa.int64())
+"""What Kafka's records are in batches."""
 
 Watched: TypeAlias = Callable[[Callable[[str], None]], Consumer]
 """Makes a consumer that tells its statistics to a listener."""
@@ -320,14 +310,13 @@ def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:
     stamps = [message.timestamp() for message in messages]
     headers = headers_of(messages)
     columns = [
+        batches.topics(messages[0].topic(), len(messages)),
         pa.array([message.partition() for message in messages], pa.int32()),
         pa.array([message.offset() for message in messages], pa.int64()),
         pa.array([stamp if kind else None for kind, stamp in stamps], pa.int64()),
         pa.array([kind == TIMESTAMP_LOG_APPEND_TIME for kind, _ in stamps], pa.bool_()),
         pa.array([message.key() for message in messages], pa.binary()),
         pa.array([message.value() for message in messages], pa.binary()),
-        pa.array(headers, SCHEMA.field("headers").type)
-        if any(headers)
-        else pa.nulls(len(messages), SCHEMA.field("headers").type),
+        pa.array(headers, batches.HEADERS) if any(headers) else pa.nulls(len(messages), batches.HEADERS),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
