@@ -79,8 +79,8 @@ def data_files(metadata: dict[str, Any]) -> list[DataFile]:
 
 def tokens(metadata: dict[str, Any], connector: str, topic: str) -> Tokens:
     """The tokens of `topic`, of those that hold."""
-    found = token_document(metadata, connector)["topics"].get(topic, {"tokens": []})
-    return Tokens(topic, tuple(None if token is None else int(token) for token in found["tokens"]))
+    found = token_document(metadata, connector)["topics"].get(topic, {"channels": {"tokens": []}})
+    return Tokens(topic, tuple(None if token is None else int(token) for token in found["channels"]["tokens"]))
 
 
 def token_document(metadata: dict[str, Any], connector: str) -> dict[str, Any]:
