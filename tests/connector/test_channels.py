@@ -4,6 +4,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, cast
 
+from tests.channels import with_channel
+
 from frazil.connector.channels import channels_of, left_out_of
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import Condition
@@ -11,7 +13,8 @@ from frazil.cycle.table_failures import TableFailure
 from frazil.errors import CatalogUnavailable
 from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.sources.base import Source
-from frazil.tables.rules.tokens import Channel, Tokens, encode
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import Tokens, encode
 
 
 class Clocked:
@@ -40,7 +43,7 @@ def statuses(
 def held(*channels: Channel, **known: Any) -> Tokens:
     tokens = Tokens("shop", "c", "me", 3, **known)
     for number, channel in enumerate(channels):
-        tokens = tokens.with_channel(orders(number), channel, "cluster", "id")
+        tokens = with_channel(tokens, orders(number), channel, "cluster", "id")
     return tokens
 
 

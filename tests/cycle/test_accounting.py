@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.channels import offsets, topic, with_channel
 
 from frazil.cycle.accounting import (
     advances,
@@ -26,8 +27,8 @@ from frazil.model import (
     TableName,
     WriteShape,
 )
-from frazil.sources.base import TopicFacts
-from frazil.tables.rules.tokens import Channel, Tokens
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import Tokens
 
 SHAPE = WriteShape(TableName(("public",), "ORDERS"), "u", 0, 0, 0, (), has_rows=True, evolves=False)
 
@@ -64,7 +65,7 @@ def rejected(partition: int, offset: int) -> RejectSummary:
 
 
 def whole(partition: int, start: int, end: int) -> Range:
-    return Range(orders(partition), start, end)
+    return offsets(orders(partition), start, end)
 
 
 def test_pieces_of_a_partition_join_whichever_task_read_them() -> None:
@@ -152,9 +153,9 @@ def test_sizes_are_averages_over_offsets_by_topic() -> None:
 
 def test_tokens_move_to_the_last_offset_covered_and_counts_add_up() -> None:
     tokens = Tokens("n", "c", "me", 1)
-    tokens = tokens.with_channel(orders(0), Channel("9", 3, 8, 10, 2, 111), "old", "id")
-    tokens = tokens.with_channel(orders(1), Channel("4", 2, 5, 5, 0, 111), "old", "id")
-    facts = {"orders": TopicFacts("orders", "cluster", "id", 2)}
+    tokens = with_channel(tokens, orders(0), Channel("9", 3, 8, 10, 2, 111), "old", "id")
+    tokens = with_channel(tokens, orders(1), Channel("4", 2, 5, 5, 0, 111), "old", "id")
+    facts = {"orders": topic("orders", "cluster", "id", 2)}
 
     after = moved(tokens, advances([task(piece(0, 10, 20, errors=1))]), facts, now=222)
 
@@ -164,8 +165,8 @@ def test_tokens_move_to_the_last_offset_covered_and_counts_add_up() -> None:
 
 
 def test_a_cycle_does_not_forget_what_was_lost_before_it() -> None:
-    tokens = Tokens("n", "c", "o", 1).with_channel(orders(0), Channel("9", lost=4), "cluster", "id")
-    facts = {"orders": TopicFacts("orders", "cluster", "id", 1)}
+    tokens = with_channel(Tokens("n", "c", "o", 1), orders(0), Channel("9", lost=4), "cluster", "id")
+    facts = {"orders": topic("orders", "cluster", "id", 1)}
 
     after = moved(tokens, advances([task(piece(0, 10, 20))]), facts, now=222)
 

@@ -5,7 +5,8 @@ from tests.cycle.memory import World, orders
 
 from frazil.cycle import Ingestion
 from frazil.errors import DataLoss, LogTruncated, RecordsSkipped
-from frazil.tables.rules.tokens import Channel, Tokens, mirrored
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import Tokens, mirrored
 
 SKIP = {"frazil__on__data__loss": "skip"}
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.channels import offsets
 
 from frazil.cycle.planning import SMALL_TASK, Backlog, backlogs, ranges, spread
 from frazil.errors import LogTruncated
@@ -67,12 +68,12 @@ def test_a_backlog_within_the_budget_is_read_whole_but_for_topics_of_unknown_siz
 def test_what_a_short_channel_does_not_need_is_the_others() -> None:
     found = [Backlog(orders(0), 0, 10, 100.0), Backlog(orders(1), 5, 1000, 100.0), Backlog(orders(2), 0, 1000, 100.0)]
 
-    assert ranges(found, 11_000) == [Range(orders(0), 0, 10), Range(orders(1), 5, 55), Range(orders(2), 0, 50)]
+    assert ranges(found, 11_000) == [offsets(orders(0), 0, 10), offsets(orders(1), 5, 55), offsets(orders(2), 0, 50)]
 
 
 planned = st.lists(
     st.builds(
-        lambda partition, start, length: Range(partition, start, start + length),
+        lambda partition, start, length: offsets(partition, start, start + length),
         partitions,
         st.integers(0, 10**12),
         st.integers(1, 10**6),
@@ -104,7 +105,7 @@ def test_tasks_cover_every_range_once_and_none_reads_a_partition_twice(
 
 def test_two_pieces_of_one_partition_never_meet_in_one_task() -> None:
     megabytes = [152, 80, 80, 80, 8]
-    found = [Range(orders(number), 0, length) for number, length in enumerate(megabytes)]
+    found = [offsets(orders(number), 0, length) for number, length in enumerate(megabytes)]
 
     tasks = spread(found, {"orders": MB}, 4)
 
@@ -113,14 +114,14 @@ def test_two_pieces_of_one_partition_never_meet_in_one_task() -> None:
 
 
 def test_a_small_backlog_is_one_task() -> None:
-    found = [Range(orders(number), 0, 100) for number in range(20)]
+    found = [offsets(orders(number), 0, 100) for number in range(20)]
 
     assert spread(found, {"orders": 700.0}, 8) == [found]
     assert len(spread(found, {}, 8)) == 1
 
 
 def test_a_large_backlog_is_as_many_tasks_as_there_are_cores_with_about_equal_bytes() -> None:
-    found = [Range(orders(number), 0, 10_000) for number in range(16)]
+    found = [offsets(orders(number), 0, 10_000) for number in range(16)]
 
     tasks = spread(found, {"orders": SMALL_TASK / 10_000}, 4)
 
@@ -128,7 +129,7 @@ def test_a_large_backlog_is_as_many_tasks_as_there_are_cores_with_about_equal_by
 
 
 def test_one_hot_partition_is_cut_into_pieces() -> None:
-    (hot,) = [Range(orders(0), 7, 100_007)]
+    (hot,) = [offsets(orders(0), 7, 100_007)]
 
     tasks = spread([hot], {"orders": 256 * MB / 100_000}, 4)
 

@@ -3,15 +3,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.channels import topic, with_channel
 
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
 from frazil.model import SourcePartition
-from frazil.sources.base import TopicFacts
-from frazil.tables.rules.tokens import Channel, Tokens
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import Tokens
 
 NOW = 1_760_000_000_000
-FACTS = {"orders": TopicFacts("orders", "cluster", "id", 2), "more": TopicFacts("more", "cluster", "id-2", 1)}
+FACTS = {"orders": topic("orders", "cluster", "id", 2), "more": topic("more", "cluster", "id-2", 1)}
 
 
 def orders(partition: int) -> SourcePartition:
@@ -21,9 +22,9 @@ def orders(partition: int) -> SourcePartition:
 def held(**known: Any) -> Tokens:
     """Two channels of orders, at 10 and at 5, and one of another topic."""
     tokens = Tokens("shop", "c", "o", 3, **known)
-    tokens = tokens.with_channel(orders(0), Channel("9", 4, 8, 10, 2, 1), "cluster", "id")
-    tokens = tokens.with_channel(orders(1), Channel("4", 4, 5, 5, 0, 1), "cluster", "id")
-    return tokens.with_channel(SourcePartition("more", 0), Channel("7"), "cluster", "id-2")
+    tokens = with_channel(tokens, orders(0), Channel("9", 4, 8, 10, 2, 1), "cluster", "id")
+    tokens = with_channel(tokens, orders(1), Channel("4", 4, 5, 5, 0, 1), "cluster", "id")
+    return with_channel(tokens, SourcePartition("more", 0), Channel("7"), "cluster", "id-2")
 
 
 def test_going_back_reads_again_and_going_forth_skips() -> None:
@@ -37,7 +38,7 @@ def test_going_back_reads_again_and_going_forth_skips() -> None:
 
 def test_a_partition_that_was_never_read_would_have_begun_at_0() -> None:
     (move,) = moves(
-        Tokens("shop", "c", "o", 1).with_channel(orders(0), Channel("9"), "cluster", "id"), {orders(1): 6}, FACTS
+        with_channel(Tokens("shop", "c", "o", 1), orders(0), Channel("9"), "cluster", "id"), {orders(1): 6}, FACTS
     )
 
     assert (move.before, move.skipped) == (0, 6)
@@ -61,14 +62,14 @@ def test_the_last_error_goes_with_its_channel(partition: int, left: bool) -> Non
 
 
 def test_all_channels_of_a_topic_are_those_it_has_now() -> None:
-    facts = {**FACTS, "orders": TopicFacts("orders", "cluster", "id", 3)}
+    facts = {**FACTS, "orders": topic("orders", "cluster", "id", 3)}
 
     assert chosen(held(), facts, ["orders", "gone"], None) == [orders(0), orders(1), orders(2)]
     assert chosen(held(), facts, ["orders"], orders(1)) == [orders(1)]
 
 
 def test_a_topic_made_again_is_taken_as_it_is_now_with_all_of_its_channels() -> None:
-    facts = {"orders": TopicFacts("orders", "another", "new-id", 1)}
+    facts = {"orders": topic("orders", "another", "new-id", 1)}
 
     done = moves(held(), {orders(0): 0}, facts)
     tokens = after(held(), done, facts, NOW)
@@ -79,11 +80,11 @@ def test_a_topic_made_again_is_taken_as_it_is_now_with_all_of_its_channels() -> 
 
 
 def test_one_channel_of_a_topic_made_again_cannot_be_reset_without_the_others() -> None:
-    facts = {"orders": TopicFacts("orders", "cluster", "new-id", 2)}
+    facts = {"orders": topic("orders", "cluster", "new-id", 2)}
 
     with pytest.raises(ResetRefused, match="frazil channels reset shop --topic orders"):
         chosen(held(), facts, ["orders"], orders(0))
-    alone = {"orders": TopicFacts("orders", "cluster", "new-id", 1)}
+    alone = {"orders": topic("orders", "cluster", "new-id", 1)}
     assert chosen(held(), alone, ["orders"], orders(0)) == [orders(0)]
 
 

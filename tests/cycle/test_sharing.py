@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 from structlog.testing import capture_logs
+from tests.channels import with_channel
 from tests.cycle.memory import World
 
 from frazil.cycle.sharing import shared
 from frazil.model import SourcePartition
-from frazil.tables.rules.tokens import Channel, Tokens
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import Tokens
 
 
 def tokens(name: str, *topics: str, identity: str = "id") -> Tokens:
     found = Tokens(name, "c", "o", 1)
     for topic in topics:
-        found = found.with_channel(SourcePartition(topic, 0), Channel("1"), "cluster", identity)
+        found = with_channel(found, SourcePartition(topic, 0), Channel("1"), "cluster", identity)
     return found
 
 

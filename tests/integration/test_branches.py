@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.channels import with_channel
 
 from frazil.errors import ClockBehind, TokensUncertain
 from frazil.model import Conversion, SourcePartition, TableName
@@ -18,8 +19,9 @@ from frazil.tables.commit import commit
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.table import Table
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.checks import Expectation
-from frazil.tables.rules.tokens import Channel, Tokens, read
+from frazil.tables.rules.tokens import Tokens, read
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +49,7 @@ class Stand:
         return [row[0] for row in found]
 
     def land(self, token: int) -> None:
-        tokens = Tokens("shop", str(uuid.uuid4()), "me", 1).with_channel(PARTITION, Channel(str(token)), "c", "t")
+        tokens = with_channel(Tokens("shop", str(uuid.uuid4()), "me", 1), PARTITION, Channel(str(token)), "c", "t")
         expected = Expectation("SHOP", "me", 1, self.last, (), self.table.uuid)
         self.last = commit(self.table, (), tokens, expected).tokens.commit
 

@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
+from tests.channels import offsets
 from tests.integration.processes import FRAZIL, Running, peak_of_workers, write_properties
 from tests.integration.waiting import caught_up, tokens, until_state
 
@@ -233,7 +234,7 @@ def _large(number: int) -> str:
 
 
 def _range(topic: str, partition: int, start: int, end: int) -> Range:
-    return Range(SourcePartition(topic, partition), start, end)
+    return offsets(SourcePartition(topic, partition), start, end)
 
 
 def _listed(metadata: dict[str, Any], connector: str) -> list[str]:

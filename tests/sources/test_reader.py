@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer
+from tests.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition, StagedRange
@@ -38,7 +39,7 @@ def make_consumer(broker: KafkaBroker) -> Iterator[MakeConsumer]:
 
 
 def span(topic: str, start: int, end: int, partition: int = 0) -> Range:
-    return Range(SourcePartition(topic, partition), start, end)
+    return offsets(SourcePartition(topic, partition), start, end)
 
 
 def read(consumer: Consumer, *ranges: Range) -> tuple[pa.Table, dict[int, StagedRange]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer
+from tests.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition
@@ -26,7 +27,7 @@ def consumer(broker: KafkaBroker) -> Iterator[Consumer]:
 
 
 def waiting(topic: str, start: int, end: int) -> Range:
-    return Range(SourcePartition(topic, 0), start, end)
+    return offsets(SourcePartition(topic, 0), start, end)
 
 
 def test_each_topics_size_is_the_average_of_its_first_records(consumer: Consumer, make_topic, broker: KafkaBroker):

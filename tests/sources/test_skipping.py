@@ -11,11 +11,12 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Producer
+from tests.channels import offsets
 from tests.proxy import Delay, Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port
-from frazil.model import Range, SourcePartition
+from frazil.model import SourcePartition
 from frazil.sources.kafka.reader import RangeReader
 from frazil.sources.kafka.skipping import Skipping
 from frazil.staging import worker
@@ -90,7 +91,7 @@ class Reading:
     def to(self, end: int) -> None:
         """Read one more range, up to `end`, or as far as it comes."""
         begin = self.covered[-1] if self.covered else 0
-        wanted = [Range(SourcePartition(self.topic, 0), begin, end)]
+        wanted = [offsets(SourcePartition(self.topic, 0), begin, end)]
         watched = partial(worker.watched_consumer, self._client, self.topic)
         reader = RangeReader(worker.consumer(self._client, self.topic), wanted, PATIENCE, watched=watched)
         self.values += [value for batch in reader.batches() for value in batch.column("value").to_pylist()]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
+from tests.channels import at, offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import BrokerUnavailable
-from frazil.model import Range, SourcePartition, StagedRange
-from frazil.sources.base import Position
+from frazil.model import SourcePartition, StagedRange
 from frazil.sources.kafka.reader import RangeReader, ReadFailed, consumer_config
 from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce, produce_transaction
@@ -38,7 +38,7 @@ class Place:
         produce(self.broker.bootstrap_servers, topic, values)
 
     def read(self, topic: str, start: int, end: int, epoch: int | None = None) -> tuple[list[bytes], StagedRange]:
-        reader = RangeReader(self.consumer, [Range(SourcePartition(topic, 0), start, end, epoch)])
+        reader = RangeReader(self.consumer, [offsets(SourcePartition(topic, 0), start, end, epoch)])
         values = [value for batch in reader.batches() for value in batch.column("value").to_pylist()]
         return values, reader.ranges[0]
 
@@ -83,7 +83,7 @@ def test_a_range_that_follows_what_its_log_has_lost_is_not_read(place: Place) ->
 
     partition = SourcePartition(topic, 0)
     assert (failed.value.failure.error, failed.value.failure.partition) == ("data_loss", partition)
-    assert place.source.divergences({partition: Position(15, read.leader_epoch)}) == {partition: 10}
+    assert place.source.divergences({partition: at(15, read.leader_epoch)}) == {partition: 10}
     values, _ = place.read(topic, 10, 18, read.leader_epoch)
     assert values == [b"new %d" % n for n in range(10, 18)]
 
@@ -102,7 +102,7 @@ def test_where_a_log_parts_is_found_of_many_partitions_at_once_wherever_they_end
         if end > 10:
             place.write(topic, *"x" * (end - 10))
 
-    asked = {SourcePartition(topic, 0): Position(15, epoch) for topic, epoch in epochs.items()}
+    asked = {SourcePartition(topic, 0): at(15, epoch) for topic, epoch in epochs.items()}
     found = place.source.divergences(asked)
 
     assert found == {SourcePartition(topic, 0): 10 for topic in topics.values()}
@@ -113,14 +113,14 @@ def test_leaders_that_come_and_go_without_losing_anything_are_no_truncation(plac
     topic, partition = place.topic("elected"), SourcePartition("elected", 0)
     place.write(topic, "0")
     _, first = place.read(topic, 0, 1)
-    position = Position(1, first.leader_epoch)
+    position = at(1, first.leader_epoch)
     for number in range(1, 4):
         place.restart()
         assert place.source.divergences({partition: position}) == {}
         place.write(topic, str(number))
         values, read = place.read(topic, position.offset, number + 1, position.leader_epoch)
         assert values == [b"%d" % number]
-        position = Position(number + 1, read.leader_epoch)
+        position = at(number + 1, read.leader_epoch)
 
     assert (position.leader_epoch or 0) > (first.leader_epoch or 0)
     assert place.source.divergences({partition: position}) == {}
@@ -135,7 +135,7 @@ def test_markers_that_a_later_leader_wrote_are_no_truncation(place: Place) -> No
     produce_transaction(place.broker.bootstrap_servers, topic, [b"1"], commit=False)  # its marker is 2
     end = place.source.ends([partition])[partition]
     committed = Consumer(consumer_config({**place.client, "isolation.level": "read_committed"}))
-    reader = RangeReader(committed, [Range(partition, 0, 3, None, end.leader_epoch)])
+    reader = RangeReader(committed, [offsets(partition, 0, 3, None, end.leader_epoch)])
 
     values = [value for batch in reader.batches() for value in batch.column("value").to_pylist()]
     committed.close()
@@ -144,11 +144,11 @@ def test_markers_that_a_later_leader_wrote_are_no_truncation(place: Place) -> No
     (read,) = reader.ranges
     assert (values, read.covered) == ([b"0"], 3)
     assert read.record_epoch != read.leader_epoch == end.leader_epoch
-    assert place.source.divergences({partition: Position(3, read.leader_epoch)}) == {}
+    assert place.source.divergences({partition: at(3, read.leader_epoch)}) == {}
 
 
 def test_an_epoch_that_the_log_never_had_tells_of_no_place(place: Place) -> None:
     topic, partition = place.topic("strange"), SourcePartition("strange", 0)
     place.write(topic, "0", "1")
 
-    assert place.source.divergences({partition: Position(2, 1_000_000)}) == {partition: None}
+    assert place.source.divergences({partition: at(2, 1_000_000)}) == {partition: None}

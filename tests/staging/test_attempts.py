@@ -8,10 +8,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.channels import offsets
 from tests.disks import SmallDisk
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import Range, SourcePartition, Staged, TableName, Task, WriteShape
+from frazil.model import SourcePartition, Staged, TableName, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 from frazil.testing.records import produce
@@ -26,7 +27,7 @@ def task(broker: KafkaBroker, topic: str, tmp_path: Path) -> Task:
     produce(broker.bootstrap_servers, topic, [*values[:5], b"no JSON", *values[5:]])
     return Task(
         connector="SHOP",
-        ranges=(Range(SourcePartition(topic, 0), 0, 11),),
+        ranges=(offsets(SourcePartition(topic, 0), 0, 11),),
         shape=WriteShape(
             TableName(("public",), "ORDERS"), "u", 0, 0, 0, columns(number="long"), has_rows=True, evolves=False
         ),
@@ -119,7 +120,7 @@ def test_what_the_quick_way_expects_of_duckdb_keeps_the_connection(task: Task, b
     produce(broker.bootstrap_servers, topic, [b'{"number": 1, "number": 2}', b'{"number": "x"}'])
     first = worker.connection()
 
-    staged = stage(replace(task, ranges=(Range(SourcePartition(topic, 0), 0, 13),)))
+    staged = stage(replace(task, ranges=(offsets(SourcePartition(topic, 0), 0, 13),)))
 
     assert staged.failure is None
     assert worker.connection() is first

@@ -12,9 +12,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
+from tests.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import Column, Range, SourcePartition, TableName, Task, WriteShape
+from frazil.model import Column, SourcePartition, TableName, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 
@@ -36,7 +37,7 @@ def make_task(broker: KafkaBroker, make_topic: Callable[..., str], tmp_path: Pat
         assert producer.flush(60) == 0
         return Task(
             connector="SHOP",
-            ranges=(Range(SourcePartition(topic, 0), 0, len(values)),),
+            ranges=(offsets(SourcePartition(topic, 0), 0, len(values)),),
             shape=WriteShape(TableName(("public",), "T"), "u", 0, 0, 0, shape, has_rows=not evolves, evolves=evolves),
             data_path=f"file:{tmp_path}/data/{{}}.parquet",
             rejects_path=f"file:{tmp_path}/rejects/{{}}.parquet",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.channels import with_channel
 from tests.memory import MemoryCatalog
 from tests.memory.catalog import MemorySwap, MemoryTarget
 
@@ -12,8 +13,9 @@ from frazil.errors import CatalogUnavailable, CommitUnknown, Fenced, SchemaRace
 from frazil.model import Column, Conversion, Primitive, SourcePartition, StagedFile, TableName, WriteShape
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.commit import Committed, commit
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.checks import Expectation
-from frazil.tables.rules.tokens import Channel, Tokens, read
+from frazil.tables.rules.tokens import Tokens, read
 
 NAME = TableName(("public",), "ORDERS")
 
@@ -38,8 +40,8 @@ def append(
     shapes: tuple[WriteShape, ...] = (),
 ) -> Committed:
     """Commit one file, as the owner of the table."""
-    tokens = Tokens("shop", commit_id, owner, epoch, opener="here").with_channel(
-        SourcePartition("orders", 0), Channel("9"), "c", "t"
+    tokens = with_channel(
+        Tokens("shop", commit_id, owner, epoch, opener="here"), SourcePartition("orders", 0), Channel("9"), "c", "t"
     )
     path = table._table.write(())
     expected = Expectation("SHOP", owner, epoch, after, shapes, table.uuid)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tests.channels import with_channel
+
 from frazil.model import Column, SourcePartition
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, WAP, LogEntry, MemorySnapshot, MemoryState
-from frazil.tables.rules.tokens import Channel, Tokens, encode, key_of
+from frazil.tables.rules.tokens import Tokens, encode, key_of
 
 TABLE = "public.ORDERS"
 CONNECTOR = "SINK"
@@ -42,7 +45,7 @@ class History:
         """A commit of a connector: rows, tokens, and their mirror, in one swap; `channel` has more than the token."""
         number = self._last + 1
         tokens = Tokens("sink", f"commit-{number}", owner, epoch, opener=f"{owner}'s host (pid 1)", snapshot_seq=number)
-        tokens = tokens.with_channel(PARTITION, channel or Channel(str(token)), "cluster", "topic-id")
+        tokens = with_channel(tokens, PARTITION, channel or Channel(str(token)), "cluster", "topic-id")
         self._append({key_of(connector): encode(tokens), **summary})
         self.properties[key_of(connector)] = encode(tokens)
         return tokens

@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.channels import with_channel
 
 from frazil.errors import HistoryExpired, HistoryMoved
 from frazil.model import SourcePartition
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.history import Commit, CommitCursor, Covered, place_of
 from frazil.tables.rules.state import TableState, ancestors
-from frazil.tables.rules.tokens import RESET, Channel, encode, key_of
+from frazil.tables.rules.tokens import RESET, encode, key_of
 
 from .histories import CONNECTOR, TABLE, History
 
@@ -139,7 +141,7 @@ def test_where_a_channel_only_starts_is_no_commit_and_what_comes_after_begins_th
 def test_a_partition_that_appears_later_is_covered_from_its_start(history: Landing) -> None:
     history.land()
     tokens = history.ours(0, owner="owner-1", channel=history.at[2])
-    added = tokens.with_channel(SourcePartition("orders", 1), Channel("4", time=9), "cluster", "topic-id")
+    added = with_channel(tokens, SourcePartition("orders", 1), Channel("4", time=9), "cluster", "topic-id")
     history._append({key_of(CONNECTOR): encode(added), ADDED: "5"})
 
     (commit,) = deliver(following(2), history.state)
@@ -172,7 +174,7 @@ def test_an_expired_snapshot_is_no_gap_if_what_came_after_it_is_there(history: L
 def test_of_several_channels_those_count_that_moved_also_where_the_commit_before_has_expired(history: Landing) -> None:
     both = history.ours(0, owner="owner-1", channel=Channel("4", time=1))
     for offset, time in ((5, 2), (7, 3)):
-        moved = both.with_channel(SourcePartition("orders", 1), Channel(str(offset), time=time), "cluster", "topic-id")
+        moved = with_channel(both, SourcePartition("orders", 1), Channel(str(offset), time=time), "cluster", "topic-id")
         history._append({key_of(CONNECTOR): encode(moved), ADDED: "2"})
 
     (commit,) = deliver(following(3), history.state)

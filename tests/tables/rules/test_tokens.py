@@ -8,6 +8,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.channels import with_channel
 
 from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
@@ -49,8 +50,12 @@ def test_tokens_written_are_read_back(tokens: Tokens) -> None:
 
 
 def test_the_form_is_the_documented_one() -> None:
-    tokens = Tokens("to the lake", "c", "o", 7, 41, opener="host-7 (pid 4711)").with_channel(
-        SourcePartition("orders", 1), Channel("1041", 3, 1040, 1042, 2, 1_760_000_000_000, 5), "cluster", "id"
+    tokens = with_channel(
+        Tokens("to the lake", "c", "o", 7, 41, opener="host-7 (pid 4711)"),
+        SourcePartition("orders", 1),
+        Channel("1041", 3, 1040, 1042, 2, 1_760_000_000_000, 5),
+        "cluster",
+        "id",
     )
 
     assert orjson.loads(zlib.decompress(base64.b64decode(encode(tokens)))) == {
@@ -78,10 +83,10 @@ def test_the_form_is_the_documented_one() -> None:
 
 
 def test_a_channel_is_moved_without_touching_the_others() -> None:
-    tokens = Tokens("n", "c", "o", 1).with_channel(SourcePartition("a", 2), Channel("5"), "k", "i")
+    tokens = with_channel(Tokens("n", "c", "o", 1), SourcePartition("a", 2), Channel("5"), "k", "i")
 
-    tokens = tokens.with_channel(SourcePartition("a", 0), Channel("7"), "k", "i")
-    tokens = tokens.with_channel(SourcePartition("b", 0), Channel("9"), "k", "j")
+    tokens = with_channel(tokens, SourcePartition("a", 0), Channel("7"), "k", "i")
+    tokens = with_channel(tokens, SourcePartition("b", 0), Channel("9"), "k", "j")
 
     found = [tokens.channel(SourcePartition(*place)).token for place in (("a", 0), ("a", 1), ("a", 2), ("b", 0))]
     assert found == ["7", None, "5", "9"]
@@ -346,7 +351,7 @@ def test_the_last_epoch_counts_also_where_the_tokens_were_rolled_back() -> None:
 
 
 def test_tokens_of_the_first_release_count_no_lost_offsets() -> None:
-    tokens = Tokens("n", "c", "o", 1).with_channel(PARTITION, Channel("5", lost=3), "k", "i")
+    tokens = with_channel(Tokens("n", "c", "o", 1), PARTITION, Channel("5", lost=3), "k", "i")
     document = orjson.loads(zlib.decompress(base64.b64decode(encode(tokens))))
     del document["topics"][PARTITION.topic]["lost"]
 
