@@ -22,7 +22,7 @@ import structlog
 from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
 from frazil.pipes.default.pipe import DefaultPipe
-from frazil.records.convert import convert
+from frazil.records.convert import RecordConverter
 from frazil.records.dropped import Dropped
 from frazil.records.new_keys import NewKeys
 from frazil.records.rejects import RejectReason, rejects_of
@@ -131,6 +131,7 @@ class _Stage:
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._scratch = Path(tempfile.mkdtemp(dir=worker.scratch()))
         self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
+        self._converter = RecordConverter(task.conversion)
         self._topic = task.ranges[0].partition.topic
         self._projector = Projector(
             worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves, room=task.room
@@ -199,7 +200,7 @@ class _Stage:
         size = 0
         for batch in self._timed_reads(reader):
             with self._timed("convert"):
-                converted = convert(batch, self._task.conversion, time.time_ns() // 1_000_000)
+                converted = self._converter.convert(batch, time.time_ns() // 1_000_000)
             self._rejects.add(converted.rejects)
             self._skipped.update(converted.skipped)
             tables.append(converted.table)
