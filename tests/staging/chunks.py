@@ -98,6 +98,9 @@ class Landing:
     rejects: dict[int, Reject] = field(default_factory=dict)
     """By offset."""
 
+    skipped: dict[int | str, int] = field(default_factory=dict)
+    """How many became no row, by partition."""
+
     unknown: dict[str, int] = field(default_factory=dict)
     drift: Drift = field(default_factory=dict)
     written: Written | None = None
@@ -179,10 +182,12 @@ class Table:
         projected = self._projector.project(converted.table, converted.records, path)
         rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}
         rows = self._worker.read(path) if projected.written else []
-        assert len(rows) + len(rejects) == len(values) or projected.drift
+        skipped = dict(converted.skipped)
+        assert len(rows) + len(rejects) + sum(skipped.values()) == len(values) or projected.drift
         return Landing(
             [row[0] for row in rows] if len(self.columns) == 1 else rows,
             rejects,
+            skipped,
             dict(projected.unknown),
             projected.drift,
             projected.written,

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from frazil.records.variant import kept
 
-
 _AS_IT_IS: Final = "^(true|false|0|-?[1-9][0-9]{0,17})$"
 """JSON documents that need no look: they are compact, and a VARIANT keeps them."""
 
