@@ -150,7 +150,7 @@ class ConverterSpec:
     """What a worker makes the converter of records' values, keys or headers of."""
 
     kind: str
-    """One that `frazil.records.converters` knows: `json`, `string`, `bytes` or `simple`."""
+    """One of `frazil.records.convert.CONVERTERS`: `json`, `string`, `bytes` or `simple`."""
 
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """Its settings as configured, without the prefix; may hold secrets, hence never shown."""
@@ -164,7 +164,7 @@ class TransformSpec:
     """What the connector's configuration calls it, as messages do."""
 
     kind: str
-    """One that `frazil.records.transforms` knows."""
+    """One of `frazil.records.convert.TRANSFORMS`."""
 
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """Its settings as configured, without the prefix; may hold secrets, hence never shown."""

@@ -94,6 +94,19 @@ class Tenants:
 
 
 @dataclass(frozen=True, slots=True)
+class Marked:
+    """Gives every record a header more, whatever headers it has."""
+
+    options: Mapping[str, str]
+
+    def transform(self, records: pa.RecordBatch) -> Transformed:
+        given = records.column("headers")
+        mark = ("mark", {"text": "new", "is_json": False})
+        headers = pa.array([[*(cell or []), mark] for cell in given.to_pylist()], given.type)
+        return Transformed(records.set_column(records.schema.get_field_index("headers"), "headers", headers))
+
+
+@dataclass(frozen=True, slots=True)
 class Twice:
     """Gives each record twice, which no transform may."""
 
@@ -107,6 +120,7 @@ class Twice:
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CONVERTERS, "registered-csv", RegisteredCsv)
     monkeypatch.setitem(TRANSFORMS, "tenants", Tenants)
+    monkeypatch.setitem(TRANSFORMS, "marked", Marked)
     monkeypatch.setitem(TRANSFORMS, "twice", Twice)
 
 
@@ -221,6 +235,21 @@ def test_dropped_records_are_skipped_and_so_are_ignored_tombstones_that_transfor
 
     assert [row[1] for row in landed.rows] == [1, 4]
     assert landed.skipped == {1: 3}
+
+
+def test_of_headers_with_one_name_that_a_transform_gives_the_last_counts(make_table: MakeTable) -> None:
+    shape = column("RECORD_METADATA", "string"), *columns(id="long")
+    table = make_table(*shape, transforms=(TransformSpec("mark", "marked"),), metadata=frozenset({"topic"}))
+
+    landed = table.land('{"id": 1}', '{"id": 2}', headers=[[("mark", b"old"), ("h", b"7")], None])
+
+    assert [json.loads(row[0])["headers"] for row in landed.rows] == [{"h": "7", "mark": "new"}, {"mark": "new"}]
+
+
+def test_a_batch_whose_records_are_all_dropped_leaves_nothing(make_table: MakeTable) -> None:
+    landed = table_of(make_table, transforms=TENANTS.transforms).land('{"tenant": "test"}', b"\xff")
+
+    assert (landed.rows, list(landed.rejects), landed.skipped) == ([], [1], {0: 1})
 
 
 def test_a_transform_that_gives_more_than_it_got_fails_the_task(make_table: MakeTable) -> None:

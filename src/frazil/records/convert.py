@@ -28,6 +28,7 @@ from frazil.records.converters import (
     StringConverter,
 )
 from frazil.records.headers import converted as converted_headers
+from frazil.records.headers import unique
 from frazil.records.rejects import RejectReason, Rejects, rejects_of
 from frazil.records.simple_header import SimpleHeaderConverter
 from frazil.records.transforms import ROW, MakeTransform, Transform
@@ -132,16 +133,16 @@ class RecordConverter:
         if self._conversion.metadata is not None or self._transforms:
             key = _convert(self._key, batch.column("key"), topics)
             headers, bad_headers = converted_headers(batch.column("headers"), topics, self._header)
+        nothing = pa.nulls(batch.num_rows, pa.int32())
         columns = {
+            **{name: batch.column(name) for name in batch.schema.names},
             "key": pa.StructArray.from_arrays([key.texts, key.is_json], fields=list(TEXT_OR_JSON)),
             "value": _json(value),
             "headers": headers,
-            "schema_id": value.schema_ids,
-            "key_schema_id": key.schema_ids,
+            "schema_id": nothing if value.schema_ids is None else value.schema_ids,
+            "key_schema_id": nothing if key.schema_ids is None else key.schema_ids,
         }
-        missing = pa.nulls(batch.num_rows, pa.int32())
-        arrays = [columns.get(name, missing) if name in columns else batch.column(name) for name in schema.names]
-        records = pa.RecordBatch.from_arrays([missing if each is None else each for each in arrays], schema=schema)
+        records = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
         bad_keys = {row: f"the key {reason}" for row, reason in key.bad.items()}
         bad_values = {row: f"the value {reason}" for row, reason in value.bad.items()}
         return _Batch(batch, records), bad_values, {**bad_headers, **bad_keys}
@@ -190,5 +191,6 @@ def _transformed(batch: _Batch, name: str, transform: Transform) -> _Batch:
     dropped = frozenset(range(given.num_rows)) - stays - done.bad.keys()
     bad = {row: f"the transform {name}: {reason}" for row, reason in done.bad.items()}
     left = batch.without(bad, "transform", dropped)
-    kept = done.records.filter(pa.array([row in stays for row in rows], pa.bool_()))
-    return replace(left, records=kept.select(batch.records.schema.names))
+    kept = done.records.filter(pa.array([row in stays for row in rows], pa.bool_())).select(batch.records.schema.names)
+    headers = unique(kept.column("headers"))
+    return replace(left, records=kept.set_column(kept.schema.get_field_index("headers"), "headers", headers))

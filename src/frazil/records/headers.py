@@ -60,6 +60,8 @@ def headers(column: pa.MapArray, *, structured: bool) -> HeaderColumns:
 
 def unique(column: pa.MapArray) -> pa.MapArray:
     """The headers of records, of those with one name in a record the last."""
+    if column.null_count == len(column):
+        return column
     # Arrow's functions for lists do not take maps.
     names = pa.ListArray.from_arrays(column.offsets, column.keys)
     entries = pa.table({"record": pc.list_parent_indices(names), "name": pc.list_flatten(names)})
