@@ -21,7 +21,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from common import Answer, Job, tell, told
 from frazil.model import Conversion
 from frazil.pipes.default.pipe import DefaultPipe
-from frazil.records.convert import convert
+from frazil.records.convert import RecordConverter
 from frazil.sources.kafka.reader import SCHEMA, consumer_config
 from frazil.staging.project import Projector
 from subject_stage import TABLES, numbered
@@ -81,11 +81,12 @@ def work(job: Job, number: int, ready: Barrier) -> None:
 def checked(connection: duckdb.DuckDBPyConnection, topic: str) -> Land:
     """Every value is checked against its column, bad records would be rejects: what a task of frazil's does."""
     pipe = DefaultPipe(numbered(TABLES["nested, structs"]), Conversion().normalizes)
+    converter = RecordConverter(Conversion())
     projector = Projector(connection, pipe, topic, Conversion(), evolves=False)
 
     def land(batches: list[pa.RecordBatch], path: Path) -> None:
         now = time.time_ns() // 1_000_000
-        converted = [convert(batch, Conversion(), now) for batch in batches]
+        converted = [converter.convert(batch, now) for batch in batches]
         tables, records = ([getattr(each, name) for each in converted] for name in ("table", "records"))
         projector.project(pa.concat_tables(tables), pa.concat_tables(records), path)
 

@@ -178,8 +178,31 @@ class WriteShape:
     """Whether new keys become columns: only while a table frazil created holds no row."""
 
 
-KeyConverter: TypeAlias = Literal["string", "bytes", "json"]
-HeaderConverter: TypeAlias = Literal["simple", "string", "json", "bytes"]
+@dataclass(frozen=True, slots=True)
+class ConverterSpec:
+    """What a worker makes the converter of records' values, keys or headers of."""
+
+    kind: str
+    """One of `frazil.records.convert.CONVERTERS`: `json`, `string`, `bytes` or `simple`."""
+
+    options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """Its settings as configured, without the prefix; may hold secrets, hence never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformSpec:
+    """What a worker makes one transform of records of."""
+
+    name: str
+    """What the connector's configuration calls it, as messages do."""
+
+    kind: str
+    """One of `frazil.records.convert.TRANSFORMS`."""
+
+    options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """Its settings as configured, without the prefix; may hold secrets, hence never shown."""
+
+
 MetadataPart: TypeAlias = Literal["topic", "offset_and_partition", "create_time", "push_time"]
 
 
@@ -187,8 +210,12 @@ MetadataPart: TypeAlias = Literal["topic", "offset_and_partition", "create_time"
 class Conversion:
     """How records become rows, as the connector is configured."""
 
-    key_converter: KeyConverter = "string"
-    header_converter: HeaderConverter = "simple"
+    value_converter: ConverterSpec = ConverterSpec("json")
+    key_converter: ConverterSpec = ConverterSpec("string")
+    header_converter: ConverterSpec = ConverterSpec("simple")
+    transforms: tuple[TransformSpec, ...] = ()
+    """In their order: each gets the records that the one before it gave."""
+
     structured_headers: bool = False
     """Whether header values keep their JSON types; otherwise they are texts."""
 
@@ -320,7 +347,7 @@ class StagedRange:
     """Records rejected."""
 
     skipped: int = 0
-    """Tombstones that became no row; `parsed` is the sum of the three."""
+    """Tombstones, and records that a transform dropped; `parsed` is the sum of the three."""
 
     bytes: int = 0
     """Bytes of values read."""
@@ -346,6 +373,11 @@ class StagedRange:
         return self.start.distance(self.covered)
 
 
+RejectStage: TypeAlias = Literal["convert", "transform", "project"]
+"""`convert`: a converter cannot read the bytes; `transform`: a transform cannot take the record; `project`: the value
+is not a JSON object, or does not fit its column."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reject:
     """A record that could not become a row."""
@@ -358,8 +390,7 @@ class Reject:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
-    stage: Literal["convert", "project"]
-    """`convert`: the bytes are no text; `project`: the text is no JSON object, or a value does not fit its column."""
+    stage: RejectStage
 
     code: str
     """Stable error code, as in `frazil.errors`: 5030 where a value does not fit its column, else 5015."""

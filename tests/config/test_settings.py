@@ -12,7 +12,7 @@ from frazil.config import TableMapping, load, refuse_shared_keys
 from frazil.config.converters import BYTES, JSON, STRING
 from frazil.config.providers import ENVIRONMENT
 from frazil.errors import InvalidConfiguration
-from frazil.model import Conversion
+from frazil.model import Conversion, ConverterSpec
 
 from .connector import LEAST, SINK, STREAMING, problems, without
 
@@ -69,8 +69,8 @@ def test_how_records_become_rows_can_be_written() -> None:
     }
 
     assert load({**LEAST, **keys}).conversion == Conversion(
-        key_converter="bytes",
-        header_converter="json",
+        key_converter=ConverterSpec("bytes"),
+        header_converter=ConverterSpec("json"),
         structured_headers=True,
         metadata=frozenset({"topic", "offset_and_partition"}),
         tombstones="ignore",

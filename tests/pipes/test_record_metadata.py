@@ -10,10 +10,20 @@ import orjson
 import pytest
 from tests.records.batches import batch
 
-from frazil.model import Column, Conversion, IcebergType, ListType, MapType, MetadataPart, Primitive, StructType
+from frazil.model import (
+    Column,
+    Conversion,
+    ConverterSpec,
+    IcebergType,
+    ListType,
+    MapType,
+    MetadataPart,
+    Primitive,
+    StructType,
+)
 from frazil.pipes import record_metadata
 from frazil.records import metadata
-from frazil.records.convert import convert
+from frazil.records.convert import RecordConverter
 
 TEXT = Primitive("string")
 LONG = Primitive("long")
@@ -45,7 +55,7 @@ def struct(**kinds: IcebergType | str) -> StructType:
 
 def landed(kind: IcebergType, conversion: Conversion | None = None, **records: list[Any]) -> Any:
     """What the column holds of one record."""
-    chunk = convert(batch(**records), conversion or Conversion(), now=77).table
+    chunk = RecordConverter(conversion or Conversion()).convert(batch(**records), now=77).table
     with duckdb.connect() as database:
         database.register("chunk", chunk)
         ((value,),) = database.execute(f"SELECT {record_metadata.expression(column(kind))} FROM chunk").fetchall()
@@ -144,7 +154,7 @@ def test_a_part_that_is_off_is_no_member(part: MetadataPart, members: set[str]) 
     ],
 )
 def test_a_json_key_is_a_json_value_in_json_and_a_text_in_a_struct(key: bytes, member: Any) -> None:
-    conversion = Conversion(key_converter="json")
+    conversion = Conversion(key_converter=ConverterSpec("json"))
 
     assert landed(VARIANT, conversion, **BARE, key=[key])["key"] == member
     assert orjson.loads(landed(TEXT, conversion, **BARE, key=[key]))["key"] == member
@@ -155,7 +165,9 @@ def test_a_json_key_is_a_json_value_in_json_and_a_text_in_a_struct(key: bytes, m
 
 @pytest.mark.parametrize("number", [HUGE, "9223372036854775808", "0.10000000000000001", "123456789.123456789"])
 def test_numbers_of_38_digits_are_numbers_in_a_variant(number: str) -> None:
-    conversion = Conversion(key_converter="json", header_converter="json", structured_headers=True)
+    conversion = Conversion(
+        key_converter=ConverterSpec("json"), header_converter=ConverterSpec("json"), structured_headers=True
+    )
     usual = {"topic": "orders", "partition": 3, "offset": 41, "CreateTime": 5, "SnowflakeConnectorPushTime": 77}
     text = b"123456789012345678901"
     record = {**BARE, "timestamp": [5], "headers": [[("h", number.encode()), ("t", b'"%s"' % text), ("n", None)]]}
@@ -169,13 +181,13 @@ def test_numbers_of_38_digits_are_numbers_in_a_variant(number: str) -> None:
 
 
 def test_a_number_of_a_key_is_one_beside_headers_that_are_texts() -> None:
-    found = landed(VARIANT, Conversion(key_converter="json"), **{**FULL, "key": [HUGE.encode()]})
+    found = landed(VARIANT, Conversion(key_converter=ConverterSpec("json")), **{**FULL, "key": [HUGE.encode()]})
 
     assert (found["key"], found["headers"]) == (int(HUGE), {"h": "v", "n": None})
 
 
 def test_a_null_json_key_is_no_member() -> None:
-    assert "key" not in landed(VARIANT, Conversion(key_converter="json"), **BARE, key=[b"null"])
+    assert "key" not in landed(VARIANT, Conversion(key_converter=ConverterSpec("json")), **BARE, key=[b"null"])
 
 
 @pytest.mark.parametrize("key", ["a\x00b", 'quote " and \\', "\ufffdØ😀\n", "x" * 1_000_000], ids=len)

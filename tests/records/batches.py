@@ -6,7 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from frazil.model import Conversion
 from frazil.records.batches import schema
+from frazil.records.convert import Converted, RecordConverter
 
 SCHEMA = schema(partition=pa.int32(), offset=pa.int64())
 
@@ -22,3 +24,8 @@ def batch(**columns: list[Any]) -> pa.RecordBatch:
     }
     given = {**{name: [None] * count for name in SCHEMA.names}, **usual, **columns}
     return pa.RecordBatch.from_pydict(given, schema=SCHEMA)
+
+
+def convert(records: pa.RecordBatch, conversion: Conversion | None = None, now: int = 0) -> Converted:
+    """The records as a task converts them."""
+    return RecordConverter(conversion or Conversion()).convert(records, now)

@@ -6,16 +6,16 @@ from typing import Any, Literal
 
 import pytest
 
-from frazil.model import Conversion, HeaderConverter, KeyConverter
-from frazil.records.convert import Converted, convert
+from frazil.model import Conversion, ConverterSpec
+from frazil.records.convert import Converted
 
-from .batches import batch
+from .batches import batch, convert
 
 MARK = b"\xef\xbb\xbf"
 
 
 def converted(conversion: Conversion | None = None, **columns: list[Any]) -> Converted:
-    return convert(batch(**columns), conversion or Conversion(), 0)
+    return convert(batch(**columns), conversion)
 
 
 def test_it_is_taken_off_values_and_stays_in_what_was_read() -> None:
@@ -34,15 +34,15 @@ def test_a_value_of_nothing_else_is_a_tombstone(tombstones: Literal["default", "
 
 
 @pytest.mark.parametrize(("converter", "told"), [("json", '{"id":1}'), ("string", '\ufeff{"id": 1}')])
-def test_only_the_json_converter_takes_it_off_keys(converter: KeyConverter, told: str) -> None:
-    found = converted(Conversion(key_converter=converter), value=[b"{}"], key=[MARK + b'{"id": 1}'])
+def test_only_the_json_converter_takes_it_off_keys(converter: str, told: str) -> None:
+    found = converted(Conversion(key_converter=ConverterSpec(converter)), value=[b"{}"], key=[MARK + b'{"id": 1}'])
 
     assert found.table.column("key").to_pylist() == [told]
 
 
 @pytest.mark.parametrize(("converter", "told"), [("json", "5"), ("string", "\ufeff5")])
-def test_only_the_json_converter_takes_it_off_headers(converter: HeaderConverter, told: str) -> None:
+def test_only_the_json_converter_takes_it_off_headers(converter: str, told: str) -> None:
     headers = [[("h", MARK + b"5"), ("empty", MARK)]]
-    found = converted(Conversion(header_converter=converter), value=[b"{}"], headers=headers)
+    found = converted(Conversion(header_converter=ConverterSpec(converter)), value=[b"{}"], headers=headers)
 
     assert dict(found.table.column("headers").to_pylist()[0])["h"] == told

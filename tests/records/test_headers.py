@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from frazil.model import HeaderConverter
-from frazil.records.batches import HEADERS
-from frazil.records.headers import headers
+from frazil.records import headers as headers_of
+from frazil.records.batches import HEADERS, topics
+from frazil.records.convert import CONVERTERS
+from frazil.records.headers import HeaderColumns, converted
 
 HUGE = "123456789012345678901234567890"
 
 
-def header(converter: HeaderConverter, value: bytes | None) -> tuple[str | None, Any]:
+def headers(column: pa.MapArray, converter: str, *, structured: bool) -> HeaderColumns:
+    """Headers as metadata has them, after their converter."""
+    values, bad = converted(column, topics("orders", len(column)), CONVERTERS[converter]("header", {}))
+    found = headers_of.headers(values, structured=structured)
+    return replace(found, bad={**found.bad, **bad})
+
+
+def header(converter: str, value: bytes | None) -> tuple[str | None, Any]:
     """One header's text, and the JSON it is when headers are structured."""
     column = pa.array([[("h", value)]], HEADERS)
     found = headers(column, converter, structured=True)
@@ -153,7 +162,7 @@ def test_the_simple_converter_guesses(value: str, text: str | None, structured: 
     ],
 )
 def test_a_value_is_what_its_converter_reads(
-    converter: HeaderConverter, value: bytes | None, text: str | None, structured: Any
+    converter: str, value: bytes | None, text: str | None, structured: Any
 ) -> None:
     assert header(converter, value) == (text, structured)
 
@@ -166,4 +175,4 @@ def test_a_header_that_is_no_json_makes_its_record_bad(value: bytes) -> None:
 
     assert found.texts.to_pylist()[1] == [("a", "2")]
     assert list(found.bad) == [0]
-    assert found.bad[0].startswith('the header "it\'s" is no JSON: ')
+    assert found.bad[0].startswith('the header "it\'s" is not valid JSON: ')

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
-from tests.records.batches import batch
+from tests.records.batches import batch, convert
 
-from frazil.model import Conversion, KeyConverter
-from frazil.records.convert import convert
-from frazil.records.keys import keys
+from frazil.model import Conversion, ConverterSpec
+from frazil.records.metadata import KEY_IS_JSON
 
 HUGE = "123456789012345678901234567890"
 DEEP = b"[" * 1000 + b"]" * 1000
 
 
-def key_of(converter: KeyConverter, key: bytes | None) -> tuple[str | None, bool]:
+def key_of(converter: str, key: bytes | None) -> tuple[str | None, bool]:
     """A key's text and whether it is JSON; the other key keeps the column from being all null."""
-    found = keys(pa.array([key, b"1"], pa.binary()), converter)
-    assert not found.bad
-    return found.values[0].as_py(), found.is_json[0].as_py()
+    found = convert(batch(value=[b"{}"] * 2, key=[key, b"1"]), Conversion(key_converter=ConverterSpec(converter)))
+    assert not len(found.rejects)
+    return found.table.column("key")[0].as_py(), found.table.column(KEY_IS_JSON)[0].as_py()
 
 
 @pytest.mark.parametrize(
@@ -41,7 +39,7 @@ def key_of(converter: KeyConverter, key: bytes | None) -> tuple[str | None, bool
         ("json", None, None),
     ],
 )
-def test_a_key_is_text_by_its_converter(converter: KeyConverter, key: bytes | None, text: str | None) -> None:
+def test_a_key_is_text_by_its_converter(converter: str, key: bytes | None, text: str | None) -> None:
     assert key_of(converter, key) == (text, False)
 
 
@@ -85,10 +83,12 @@ def test_a_json_key_that_a_variant_would_change_is_its_text(key: bytes) -> None:
     "key", [b"{", b"nonsense", b"\xff", b'"\\ud800"', b"NaN", b"-Infinity", b"1 2", b"01", b"[1,]", DEEP]
 )
 def test_a_key_that_is_no_json_is_a_reject_and_its_neighbours_stay(key: bytes) -> None:
-    converted = convert(batch(value=[b"1", b"2", b"3"], key=[b"1", key, None]), Conversion(key_converter="json"), now=0)
+    converted = convert(
+        batch(value=[b"1", b"2", b"3"], key=[b"1", key, None]), Conversion(key_converter=ConverterSpec("json")), now=0
+    )
 
     assert converted.table.column("value").to_pylist() == ["1", "3"]
     assert converted.records.column("offset").to_pylist() == [0, 2]
     (bad,) = converted.rejects
     assert (bad.offset, bad.key, bad.value, bad.stage, bad.code) == (1, key, b"2", "convert", "5015")
-    assert bad.reason.startswith("the key is no JSON: ")
+    assert bad.reason.startswith("the key is not valid JSON: ")

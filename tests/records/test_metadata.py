@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.records.batches import batch
+from tests.records.batches import batch, convert
 
-from frazil.model import Conversion, MetadataPart
+from frazil.model import Conversion, ConverterSpec, MetadataPart
 from frazil.records import metadata
-from frazil.records.convert import convert
 
 ALL: frozenset[MetadataPart] = frozenset({"topic", "offset_and_partition", "create_time", "push_time"})
 
@@ -57,7 +56,7 @@ def test_a_part_that_is_off_is_not_told(part: MetadataPart, fields: set[str]) ->
 
 
 def test_without_metadata_nothing_is_told_and_keys_and_headers_are_not_looked_at() -> None:
-    conversion = Conversion(key_converter="json", header_converter="json", metadata=None)
+    conversion = Conversion(key_converter=ConverterSpec("json"), header_converter=ConverterSpec("json"), metadata=None)
 
     found = told(conversion, value=[b"{}"], key=[b"no json"], headers=[[("h", b"no json")]], timestamp=[5])
 
@@ -73,12 +72,14 @@ def test_what_every_record_has_depends_on_the_parts_that_are_on() -> None:
 def test_a_header_that_is_no_json_is_a_reject_that_names_it_and_its_neighbours_stay() -> None:
     headers = [[("ok", b"1")], [("ok", b"1"), ("bad", b"nonsense")], None]
 
-    converted = convert(batch(value=[b"1", b"2", b"3"], headers=headers), Conversion(header_converter="json"), now=0)
+    converted = convert(
+        batch(value=[b"1", b"2", b"3"], headers=headers), Conversion(header_converter=ConverterSpec("json")), now=0
+    )
 
     assert converted.table.column("value").to_pylist() == ["1", "3"]
     (bad,) = converted.rejects
     assert (bad.offset, bad.value, bad.headers, bad.stage) == (1, b"2", (("ok", b"1"), ("bad", b"nonsense")), "convert")
-    assert bad.reason.startswith("the header 'bad' is no JSON: ")
+    assert bad.reason.startswith("the header 'bad' is not valid JSON: ")
 
 
 def test_a_value_that_is_no_text_is_a_reject_with_all_it_came_with() -> None:
@@ -94,5 +95,5 @@ def test_a_value_that_is_no_text_is_a_reject_with_all_it_came_with() -> None:
     (bad,) = converted.rejects
     assert (bad.partition.topic, bad.partition.partition, bad.offset, bad.timestamp) == ("orders", 3, 1, 2)
     assert (bad.key, bad.value, bad.headers) == (b"k", b"\x80", (("h", b"1"), ("h", b"2")))
-    assert bad.reason == "the bytes are no UTF-8: byte 0x80 at position 0"
+    assert bad.reason == "the value is not valid JSON: the bytes are not valid UTF-8: byte 0x80 at position 0"
     assert converted.table.column("value").to_pylist() == ["{}", None]

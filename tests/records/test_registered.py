@@ -7,9 +7,8 @@ import struct
 import pytest
 
 from frazil.model import Conversion
-from frazil.records.convert import convert
 
-from .batches import batch
+from .batches import batch, convert
 
 
 def reasons(*values: bytes | None) -> dict[int, str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.records.batches import batch
+from tests.records.batches import batch, convert
 
-from frazil.model import Conversion
-from frazil.records.convert import convert
+from frazil.model import Conversion, ConverterSpec
 
-IGNORE = Conversion(key_converter="json", tombstones="ignore")
+IGNORE = Conversion(key_converter=ConverterSpec("json"), tombstones="ignore")
 
 
 def test_a_tombstone_is_a_row_without_a_value() -> None:

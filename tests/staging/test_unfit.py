@@ -94,8 +94,8 @@ def test_a_value_that_does_not_fit_is_a_reject_and_its_neighbours_land(
         ('{"zz": [1, 2,]}', "no JSON"),
         ('{"zz": tru}', "no JSON"),
         ('\ufeff\ufeff{"a": 1}', "no JSON"),
-        (b'{"b": "\xff"}', "no UTF-8: byte 0xff at position 7"),
-        (b'{"b": "\xed\xa0\x80"}', "no UTF-8"),
+        (b'{"b": "\xff"}', "not valid UTF-8: byte 0xff at position 7"),
+        (b'{"b": "\xed\xa0\x80"}', "not valid UTF-8"),
         (b"\x00\x00\x00\x00\x01{}", "magic byte of a schema registry"),
     ],
 )

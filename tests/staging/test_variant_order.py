@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from frazil.model import ConverterSpec
 from frazil.pipes.default.exact_json import DEEPEST
-from frazil.records.variant_numbers import kept
+from frazil.records.variant import kept
 
 from .chunks import Table, Worker, column, columns, exactly
 from .conftest import MakeTable
@@ -56,7 +57,9 @@ def test_so_are_those_of_what_fills_an_absent_key(make_table: MakeTable) -> None
 
 
 def test_so_are_those_of_metadata(make_table: MakeTable) -> None:
-    table = make_table(column("RECORD_METADATA", "variant"), key_converter="json", structured_headers=True)
+    table = make_table(
+        column("RECORD_METADATA", "variant"), key_converter=ConverterSpec("json"), structured_headers=True
+    )
     headers = [(f"h{number}", b"12345678901234567890" if number == 7 else b"1") for number in range(100, 0, -1)]
 
     landed = table.land("{}", "{}", key=[b'{"b": 1, "a": 2}', None], headers=[headers[:50], headers])

@@ -7,10 +7,8 @@ connector that names a converter inherits none of the worker's settings for it. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from frazil.errors import Problem
-from frazil.model import HeaderConverter, KeyConverter
 
 GROUPS = ("key.converter", "value.converter", "header.converter")
 
@@ -18,10 +16,10 @@ JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
-KEY_CONVERTERS: dict[str, KeyConverter] = {STRING: "string", BYTES: "bytes", JSON: "json"}
+KEY_CONVERTERS = {STRING: "string", BYTES: "bytes", JSON: "json"}
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-HEADER_CONVERTERS: dict[str, HeaderConverter] = {SIMPLE: "simple", STRING: "string", JSON: "json", BYTES: "bytes"}
-VALUE_CONVERTERS: dict[str, Literal["json"]] = {JSON: "json"}
+HEADER_CONVERTERS = {SIMPLE: "simple", STRING: "string", JSON: "json", BYTES: "bytes"}
+VALUE_CONVERTERS = {JSON: "json"}
 
 _DEFAULTS = {"key.converter": STRING, "value.converter": JSON, "header.converter": SIMPLE}
 _READ = {JSON: "schemas.enable", STRING: "converter.encoding"}

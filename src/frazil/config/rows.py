@@ -9,13 +9,13 @@ from pydantic import Field
 
 from frazil.config import converters, values
 from frazil.config.settings_base import Flag, SettingsBase
-from frazil.model import Conversion, HeaderConverter, KeyConverter, MetadataPart
+from frazil.model import Conversion, ConverterSpec, MetadataPart
 
 
 class RowSettings(SettingsBase):
     """The settings of how records become rows."""
 
-    key_converter: Annotated[KeyConverter, values.one_of(converters.KEY_CONVERTERS)] = Field(
+    key_converter: Annotated[str, values.one_of(converters.KEY_CONVERTERS)] = Field(
         validation_alias=Keys("key.converter"),
         default="string",
         json_schema_extra={"default": f"`{converters.STRING}`"},
@@ -23,13 +23,13 @@ class RowSettings(SettingsBase):
     """How record keys are read: StringConverter, ByteArrayConverter or JsonConverter, by full class name. The JSON one
     needs `key.converter.schemas.enable=false` beside it."""
 
-    value_converter: Annotated[Literal["json"], values.one_of(converters.VALUE_CONVERTERS)] = Field(
+    value_converter: Annotated[str, values.one_of(converters.VALUE_CONVERTERS)] = Field(
         validation_alias=Keys("value.converter"), examples=[converters.JSON]
     )
     """How record values are read: `org.apache.kafka.connect.json.JsonConverter`. It needs
     `value.converter.schemas.enable=false` beside it, as Kafka Connect's default is true."""
 
-    header_converter: Annotated[HeaderConverter, values.one_of(converters.HEADER_CONVERTERS)] = Field(
+    header_converter: Annotated[str, values.one_of(converters.HEADER_CONVERTERS)] = Field(
         validation_alias=Keys("header.converter"),
         default="simple",
         json_schema_extra={"default": f"`{converters.SIMPLE}`"},
@@ -104,8 +104,9 @@ class RowSettings(SettingsBase):
             "push_time": self.metadata_push_time,
         }
         return Conversion(
-            key_converter=self.key_converter,
-            header_converter=self.header_converter,
+            value_converter=ConverterSpec(self.value_converter),
+            key_converter=ConverterSpec(self.key_converter),
+            header_converter=ConverterSpec(self.header_converter),
             structured_headers=self.structured_headers,
             metadata=frozenset(part for part, written in parts.items() if written) if self.metadata_all else None,
             tombstones=self.on_null_values,

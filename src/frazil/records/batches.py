@@ -1,4 +1,4 @@
-"""The batches of records that readers yield and `frazil.records.convert` takes, whatever source they come from."""
+"""Batches of records: as readers yield them, whatever the source, and as converters leave them for transforms."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ TOPIC: Final = pa.dictionary(pa.int32(), pa.string())
 """The type of the column of topics: a batch has few."""
 
 HEADERS: Final = pa.map_(pa.string(), pa.binary())
-"""The type of the column of headers."""
+"""The type of the column of headers as read."""
+
+TEXT_OR_JSON: Final = pa.struct([("text", pa.string()), ("is_json", pa.bool_())])
+"""The type of converted keys and header values: a text, or the text of a JSON document; null for none."""
 
 
 def schema(partition: pa.DataType, offset: pa.DataType) -> pa.Schema:
-    """One record a row; partitions and offsets are of the source's own types.
+    """One record a row, as read; partitions and offsets are of the source's own types.
 
     Timestamps are ms since the epoch, null when the record has none.
     """
@@ -30,6 +33,16 @@ def schema(partition: pa.DataType, offset: pa.DataType) -> pa.Schema:
             ("headers", HEADERS),
         ]
     )
+
+
+def converted_schema(read: pa.Schema) -> pa.Schema:
+    """One record a row, converted; of the columns of `read`, those that say where it comes from stay as they are.
+
+    The value is JSON text, null for a tombstone; schema ids are null where the converter knows no schemas.
+    """
+    converted = {"key": TEXT_OR_JSON, "value": pa.string(), "headers": pa.map_(pa.string(), TEXT_OR_JSON)}
+    fields = [(field.name, converted.get(field.name, field.type)) for field in read]
+    return pa.schema([*fields, ("schema_id", pa.int32()), ("key_schema_id", pa.int32())])
 
 
 def topics(topic: str, count: int) -> pa.DictionaryArray:

@@ -1,22 +1,52 @@
-"""Records as read → the columns every pipe projects from: JSON text, metadata, and where each came from."""
+"""Records as read → the columns every pipe projects from: JSON text, metadata, and where each came from.
+
+1. Converters read values, keys and headers.
+2. Transforms change records, or drop them.
+3. What is left gets its metadata; tombstones leave where they are ignored, and so do the records that are bad.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import Conversion
+from frazil.model import Conversion, ConverterSpec, RejectStage
 from frazil.records import metadata
-from frazil.records.registered import registered
+from frazil.records.batches import TEXT_OR_JSON, converted_schema
+from frazil.records.converters import (
+    BytesConverter,
+    ConvertedColumn,
+    Converter,
+    JsonConverter,
+    MakeConverter,
+    Part,
+    StringConverter,
+)
+from frazil.records.headers import converted as converted_headers
+from frazil.records.headers import unique
 from frazil.records.rejects import RejectReason, Rejects, rejects_of
-from frazil.records.text import empty_as_null, utf8, without_mark
+from frazil.records.simple_header import SimpleHeaderConverter
+from frazil.records.transforms import ROW, MakeTransform, Transform
+from frazil.records.value import quoted
 
 VALUE = "value"
 """The column of JSON text; null for a tombstone."""
+
+CONVERTERS: Final[dict[str, MakeConverter]] = {
+    "json": JsonConverter,
+    "string": StringConverter,
+    "bytes": BytesConverter,
+    "simple": SimpleHeaderConverter,
+}
+"""The converters there are, by the kind that a `ConverterSpec` names."""
+
+TRANSFORMS: Final[dict[str, MakeTransform]] = {}
+"""The transforms there are, by the kind that a `TransformSpec` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,48 +54,143 @@ class Converted:
     """A batch of records with their values as JSON text."""
 
     table: pa.Table
-    """`value`, and the columns of `frazil.records.metadata.Told`."""
+    """`value`, and the columns of `frazil.records.metadata.columns`; the topic is as transforms left it."""
 
     records: pa.Table
     """The same rows as they were read, for rejects."""
 
     rejects: Rejects
-    """The records that cannot be converted; they are in neither table."""
+    """The records that cannot be converted or transformed; they are in neither table."""
 
     skipped: Mapping[int | str, int]
-    """How many tombstones were left out, by partition; they are in neither table."""
+    """How many tombstones were left out and how many records transforms dropped, by partition; they are in neither."""
 
 
-def convert(batch: pa.RecordBatch, conversion: Conversion, now: int) -> Converted:
-    """Convert values with the JSON converter, keys and headers as `conversion` says.
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records as they were read beside the same as converted, and what became of those that left them."""
 
-    Whether the text is a JSON object is for the projection to find out: it parses it anyway.
+    read: pa.RecordBatch
+    records: pa.RecordBatch
+    rejects: Rejects = field(default_factory=Rejects)
+    skipped: Counter[int | str] = field(default_factory=Counter)
 
-    Args:
-        batch: as `frazil.records.batches.schema` says.
-        conversion: how records are converted.
-        now: when the records are converted, in ms since the epoch.
+    def without(self, bad: Mapping[int, str], stage: RejectStage, skipped: frozenset[int] = frozenset()) -> _Batch:
+        """The batch without records that are bad, with the reason, and without others, both by row."""
+        if not bad and not skipped:
+            return self
+        stays = pa.array([row not in bad and row not in skipped for row in range(self.read.num_rows)])
+        reasons = {row: RejectReason(reason) for row, reason in bad.items()}
+        rejects = rejects_of(pa.Table.from_batches([self.read]), stage, reasons)
+        partitions = self.read.column("partition").take(pa.array(sorted(skipped), pa.int64()))
+        return _Batch(
+            self.read.filter(stays),
+            self.records.filter(stays),
+            self.rejects + rejects,
+            self.skipped + Counter(partitions.to_pylist()),
+        )
+
+
+class RecordConverter:
+    """Converts the batches of one task; its converters and transforms may keep what they have learned."""
+
+    def __init__(self, conversion: Conversion) -> None:
+        """Convert as `conversion` says."""
+        self._conversion = conversion
+        self._value = _converter(conversion.value_converter, "value")
+        self._key = _converter(conversion.key_converter, "key")
+        self._header = _converter(conversion.header_converter, "header")
+        self._transforms = [(each.name, TRANSFORMS[each.kind](each.options)) for each in conversion.transforms]
+
+    def convert(self, batch: pa.RecordBatch, now: int) -> Converted:
+        """Convert some records.
+
+        Whether the value is a JSON object is for the projection to find out: it parses it anyway.
+
+        Args:
+            batch: as `frazil.records.batches.schema` says.
+            now: when the records are converted, in ms since the epoch.
+        """
+        done, bad_values, bad_others = self._read(batch)  # 1
+        if self._transforms:
+            done, bad_values, bad_others = done.without({**bad_others, **bad_values}, "convert"), {}, {}
+            for name, transform in self._transforms:
+                done = _transformed(done, name, transform)  # 2
+        beside = metadata.columns(done.records, self._conversion, now)  # 3
+        ignored = self._ignored(done.records) - bad_values.keys()
+        bad = {row: reason for row, reason in {**beside.bad, **bad_others, **bad_values}.items() if row not in ignored}
+        table = pa.RecordBatch.from_pydict({VALUE: done.records.column(VALUE), **beside.columns})
+        done = replace(done, records=table).without(bad, "convert", ignored)
+        records = pa.Table.from_batches([done.read])
+        return Converted(pa.Table.from_batches([done.records]), records, done.rejects, done.skipped)
+
+    def _read(self, batch: pa.RecordBatch) -> tuple[_Batch, dict[int, str], dict[int, str]]:
+        """The records converted; why values cannot be; and why keys or headers cannot."""
+        topics, schema = batch.column("topic"), converted_schema(batch.schema)
+        value = _convert(self._value, batch.column("value"), topics)
+        key, bad_headers = _nothing(batch.num_rows), dict[int, str]()
+        headers = pa.nulls(batch.num_rows, schema.field("headers").type)
+        if self._conversion.metadata is not None or self._transforms:
+            key = _convert(self._key, batch.column("key"), topics)
+            headers, bad_headers = converted_headers(batch.column("headers"), topics, self._header)
+        nothing = pa.nulls(batch.num_rows, pa.int32())
+        columns = {
+            **{name: batch.column(name) for name in batch.schema.names},
+            "key": pa.StructArray.from_arrays([key.texts, key.is_json], fields=list(TEXT_OR_JSON)),
+            "value": _json(value),
+            "headers": headers,
+            "schema_id": nothing if value.schema_ids is None else value.schema_ids,
+            "key_schema_id": nothing if key.schema_ids is None else key.schema_ids,
+        }
+        records = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        bad_keys = {row: f"the key {reason}" for row, reason in key.bad.items()}
+        bad_values = {row: f"the value {reason}" for row, reason in value.bad.items()}
+        return _Batch(batch, records), bad_values, {**bad_headers, **bad_keys}
+
+    def _ignored(self, records: pa.RecordBatch) -> frozenset[int]:
+        """The rows of tombstones, where they become none."""
+        if self._conversion.tombstones != "ignore":
+            return frozenset()
+        return frozenset(pc.indices_nonzero(pc.is_null(records.column("value"))).to_pylist())
+
+
+def _converter(spec: ConverterSpec, part: Part) -> Converter:
+    return CONVERTERS[spec.kind](part, spec.options)
+
+
+def _convert(converter: Converter, column: pa.BinaryArray, topics: pa.DictionaryArray) -> ConvertedColumn:
+    return _nothing(len(column)) if column.null_count == len(column) else converter.convert(column, topics)
+
+
+def _nothing(count: int) -> ConvertedColumn:
+    return ConvertedColumn(pa.nulls(count, pa.string()), pa.repeat(False, count))
+
+
+def _json(value: ConvertedColumn) -> pa.StringArray:
+    """Converted values as JSON documents."""
+    if pc.all(value.is_json).as_py():
+        return value.texts
+    return pc.if_else(value.is_json, value.texts, quoted(value.texts))
+
+
+def _transformed(batch: _Batch, name: str, transform: Transform) -> _Batch:
+    """What a transform leaves of a batch, each record beside the same as it was read.
+
+    Raises:
+        ValueError: it gave records twice, in another order, or of other columns than it got.
     """
-    batch, skipped = _without_tombstones(batch) if conversion.tombstones == "ignore" else (batch, {})
-    value = utf8(_document(batch))
-    told = metadata.tell(batch, conversion, now)
-    table = pa.table({VALUE: value.values, **told.columns})
-    records = pa.Table.from_batches([batch])
-    bad = {**told.bad, **value.bad, **registered(batch.column("value"))}
-    if not bad:
-        return Converted(table, records, Rejects(), skipped)
-    good = pa.array([row not in bad for row in range(batch.num_rows)])
-    rejects = rejects_of(records, "convert", {row: RejectReason(reason) for row, reason in bad.items()})
-    return Converted(table.filter(good), records.filter(good), rejects, skipped)
-
-
-def _without_tombstones(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Mapping[int | str, int]]:
-    """The records that have a value, and how many have none, by partition."""
-    has_value = pc.is_valid(_document(batch))
-    tombstones = batch.column("partition").filter(pc.invert(has_value))
-    return (batch.filter(has_value), Counter(tombstones.to_pylist())) if len(tombstones) else (batch, {})
-
-
-def _document(batch: pa.RecordBatch) -> pa.BinaryArray:
-    """The values as the bytes of JSON documents, null where there is none."""
-    return empty_as_null(without_mark(batch.column("value")))
+    numbers = pc.indices_nonzero(pa.repeat(True, batch.read.num_rows)).cast(pa.int64())
+    given = pa.RecordBatch.from_arrays(
+        [numbers, *batch.records.columns], schema=batch.records.schema.insert(0, pa.field(ROW, pa.int64()))
+    )
+    done = transform.transform(given)
+    rows = done.records.column(ROW).to_pylist()
+    if done.records.schema != given.schema or rows != sorted({*rows} & {*range(given.num_rows)}):
+        raise ValueError(f"the transform {name} gave records that are none of those it got, or in another order")
+    stays = {row for row in rows if row not in done.bad}
+    dropped = frozenset(range(given.num_rows)) - stays - done.bad.keys()
+    bad = {row: f"the transform {name}: {reason}" for row, reason in done.bad.items()}
+    left = batch.without(bad, "transform", dropped)
+    kept = done.records.filter(pa.array([row in stays for row in rows], pa.bool_())).select(batch.records.schema.names)
+    headers = unique(kept.column("headers"))
+    return replace(left, records=kept.set_column(kept.schema.get_field_index("headers"), "headers", headers))

@@ -1,9 +1,8 @@
-"""Record headers by the header converter, as texts and as JSON; whole columns at a time."""
+"""Record headers: converted one by one, then as texts and as JSON; whole columns at a time."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,10 +10,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import HeaderConverter
-from frazil.records.simple_header import guess
-from frazil.records.text import MARK, lenient_utf8
-from frazil.records.value import Value, from_json
+from frazil.records.batches import TEXT_OR_JSON
+from frazil.records.converters import Converter
+from frazil.records.value import values
 
 TEXTS: Final = pa.map_(pa.string(), pa.string())
 """The type of header values as texts, by name."""
@@ -36,32 +34,40 @@ class HeaderColumns:
     """Reasons by row."""
 
 
-def headers(column: pa.MapArray, converter: HeaderConverter, *, structured: bool) -> HeaderColumns:
-    """The headers of a batch.
+def converted(
+    column: pa.MapArray, topics: pa.DictionaryArray, converter: Converter
+) -> tuple[pa.MapArray, dict[int, str]]:
+    """Headers as read, converted; and why records are bad, by row."""
+    if column.null_count == len(column):
+        return pa.nulls(len(column), pa.map_(pa.string(), TEXT_OR_JSON)), {}
+    flat = _Flat.of(unique(column))
+    found = converter.convert(flat.values, topics.take(flat.rows()))
+    texts = pa.StructArray.from_arrays([found.texts, found.is_json], fields=list(TEXT_OR_JSON))
+    return flat.by_name(texts), flat.bad(found.bad)
 
-    Args:
-        column: names and bytes, as `frazil.records.batches.schema` says.
-        converter: how values are read.
-        structured: whether to keep their JSON types.
-    """
-    count = len(column)
-    nothing = pa.nulls(count, pa.string())
-    if column.null_count == count:
-        return HeaderColumns(pa.nulls(count, TEXTS), nothing)
+
+def headers(column: pa.MapArray, *, structured: bool) -> HeaderColumns:
+    """Converted headers as metadata has them; `structured` keeps their JSON types."""
+    nothing = pa.nulls(len(column), pa.string())
+    if column.null_count == len(column):
+        return HeaderColumns(pa.nulls(len(column), TEXTS), nothing)
     flat = _Flat.of(column)
-    if converter == "string":
-        return HeaderColumns(flat.texts(lenient_utf8(flat.values).values), nothing)
-    if converter == "bytes":
-        encoded = [None if cell is None else base64.b64encode(cell).decode() for cell in flat.values.to_pylist()]
-        return HeaderColumns(flat.texts(pa.array(encoded, pa.string())), nothing)
-    # Most headers say the same in many records: each value is read once.
-    distinct = flat.values.dictionary_encode()
-    values, reasons = _read(distinct.dictionary, _READERS[converter])
-    texts = pa.array([value.text for value in values], pa.string()).take(distinct.indices)
-    if structured:
-        jsons = pa.array([value.json for value in values], pa.string()).take(distinct.indices)
-        nothing = flat.objects(pc.fill_null(jsons, "null"))
-    return HeaderColumns(flat.texts(texts), nothing, flat.bad(distinct.indices, reasons) if reasons else {})
+    found = values(flat.values)
+    return HeaderColumns(
+        flat.by_name(found.texts), flat.objects(found.json) if structured else nothing, flat.bad(found.bad)
+    )
+
+
+def unique(column: pa.MapArray) -> pa.MapArray:
+    """The headers of records, of those with one name in a record the last."""
+    if column.null_count == len(column):
+        return column
+    # Arrow's functions for lists do not take maps.
+    names = pa.ListArray.from_arrays(column.offsets, column.keys)
+    entries = pa.table({"record": pc.list_parent_indices(names), "name": pc.list_flatten(names)})
+    if len(entries.group_by(["record", "name"], use_threads=False).aggregate([])) == len(entries):
+        return column
+    return pa.array([list(dict(cell or ()).items()) for cell in column.to_pylist()], column.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class _Flat:
     """All headers of a batch, one after the other."""
 
     names: pa.StringArray
-    values: pa.BinaryArray
+    values: pa.Array
     offsets: pa.Int32Array
     """Where the headers of each record begin, and where the last one's end."""
 
@@ -78,23 +84,22 @@ class _Flat:
 
     @classmethod
     def of(cls, column: pa.MapArray) -> _Flat:
-        """The headers of `column`, of those with one name in a record the last."""
-        # Arrow's functions for lists do not take maps.
+        """The headers of `column`."""
         names = pa.ListArray.from_arrays(column.offsets, column.keys)
-        entries = pa.table({"record": pc.list_parent_indices(names), "name": pc.list_flatten(names)})
-        if len(entries.group_by(["record", "name"], use_threads=False).aggregate([])) < len(entries):
-            return cls.of(pa.array([list(dict(cell or ()).items()) for cell in column.to_pylist()], column.type))
-        values = pa.ListArray.from_arrays(column.offsets, column.items)
         return cls(
-            entries.column("name").combine_chunks(),
-            pc.list_flatten(values),
+            pc.list_flatten(names),
+            pc.list_flatten(pa.ListArray.from_arrays(column.offsets, column.items)),
             pc.subtract(column.offsets, column.offsets[0]),
             pc.equal(pc.list_value_length(names), 0),
         )
 
-    def texts(self, texts: pa.StringArray) -> pa.MapArray:
-        """One text for each header, by record and name."""
-        return pa.MapArray.from_arrays(self.offsets, self.names, texts, mask=self.without)
+    def rows(self) -> pa.Int64Array:
+        """Which record each header is of."""
+        return pc.list_parent_indices(pa.ListArray.from_arrays(self.offsets, self.names))
+
+    def by_name(self, values: pa.Array) -> pa.MapArray:
+        """One value for each header, by record and name."""
+        return pa.MapArray.from_arrays(self.offsets, self.names, values, mask=self.without)
 
     def objects(self, jsons: pa.StringArray) -> pa.StringArray:
         """One JSON value for each header, as the text of one object for each record."""
@@ -104,37 +109,12 @@ class _Flat:
         joined = pc.binary_join(pa.ListArray.from_arrays(self.offsets, members), ",")
         return pc.if_else(self.without, pa.scalar(None, pa.string()), pc.binary_join_element_wise("{", joined, "}", ""))
 
-    def bad(self, indices: pa.Int32Array, reasons: Mapping[int, str]) -> dict[int, str]:
-        """The reasons by row, given by the index of the value they are about."""
-        rows = pc.list_parent_indices(pa.ListArray.from_arrays(self.offsets, self.names)).to_pylist()
+    def bad(self, reasons: Mapping[int, str]) -> dict[int, str]:
+        """The reasons by row, given by header."""
+        rows = self.rows() if reasons else pa.array([], pa.int64())
         found: dict[int, str] = {}
-        for row, name, index in zip(rows, self.names.to_pylist(), indices.to_pylist(), strict=True):
-            if index in reasons:
-                shown = repr(name if len(name) <= _LONGEST_NAME_SHOWN else f"{name[:_LONGEST_NAME_SHOWN]}…")
-                found.setdefault(row, f"the header {shown} is no JSON: {reasons[index]}")
+        for header, reason in sorted(reasons.items()):
+            name = self.names[header].as_py()
+            shown = repr(name if len(name) <= _LONGEST_NAME_SHOWN else f"{name[:_LONGEST_NAME_SHOWN]}…")
+            found.setdefault(rows[header].as_py(), f"the header {shown} {reason}")
         return found
-
-
-def _read(cells: pa.BinaryArray, reader: Callable[[bytes], Value]) -> tuple[list[Value], dict[int, str]]:
-    """The values, and why some have none, by index."""
-    values: list[Value] = []
-    reasons: dict[int, str] = {}
-    for index, cell in enumerate(cells.to_pylist()):
-        try:
-            values.append(reader(cell))
-        except ValueError as error:
-            values.append(Value(None))
-            reasons[index] = str(error)
-    return values, reasons
-
-
-def _simple(value: bytes) -> Value:
-    return guess(value.decode("utf-8", "replace"))
-
-
-def _json(value: bytes) -> Value:
-    text = value.removeprefix(MARK).decode("utf-8")
-    return from_json(text) if text else Value(None)
-
-
-_READERS: Final[Mapping[HeaderConverter, Callable[[bytes], Value]]] = {"simple": _simple, "json": _json}

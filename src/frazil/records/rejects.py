@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 
 from frazil.errors import InvalidRecord, UnfitValue
-from frazil.model import Reject, SourcePartition
+from frazil.model import Reject, RejectStage, SourcePartition
 
 _READ: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _WHY: Final = ("stage", "code", "reason", "column")
@@ -55,7 +55,7 @@ class Rejects:
         return Rejects((*self.tables, *other.tables))
 
 
-def rejects_of(records: pa.Table, stage: Literal["convert", "project"], unfit: Mapping[int, RejectReason]) -> Rejects:
+def rejects_of(records: pa.Table, stage: RejectStage, unfit: Mapping[int, RejectReason]) -> Rejects:
     """The rejects for some rows of a table of records as read (`frazil.records.batches.schema`)."""
     if not unfit:
         return Rejects()

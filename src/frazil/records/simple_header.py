@@ -8,24 +8,41 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from frazil.records.value import Value, from_json
-from frazil.records.variant_numbers import kept
+import pyarrow as pa
 
-_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
-"""What Java trims."""
+from frazil.records.converters import ConvertedColumn, Part
+from frazil.records.text import java_trim
+from frazil.records.value import Value, from_json
+from frazil.records.variant import LONG_DIGITS, kept
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MOST_DIGITS: Final = 19
-"""Digits of the longest 64-bit integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleHeaderConverter:
+    """Texts in UTF-8 that may stand for other values; undecodable bytes are replaced."""
+
+    part: Part
+    options: Mapping[str, str]
+
+    def convert(self, column: pa.BinaryArray, topics: pa.DictionaryArray) -> ConvertedColumn:  # noqa: ARG002
+        """Most headers say the same in many records: each value is looked at once."""
+        distinct = column.dictionary_encode()
+        values = [guess(cell.decode("utf-8", "replace")) for cell in distinct.dictionary.to_pylist()]
+        texts = pa.array([value.text for value in values], pa.string())
+        is_json = pa.array([value.is_json for value in values], pa.bool_())
+        return ConvertedColumn(texts.take(distinct.indices), is_json.take(distinct.indices))
 
 
 def guess(text: str) -> Value:
     """The value a header's text stands for: null, a boolean, a number, a list, a map, a date, or else the text."""
-    trimmed = text.strip(_BLANKS)
+    trimmed = java_trim(text)
     if trimmed == "null":
         return Value(None)
     if trimmed in ("true", "false"):
@@ -51,7 +68,7 @@ def _number(text: str) -> Value | None:
     if not _NUMBER.fullmatch(text) or (found := kept(text)) is None:
         return None
     number = Decimal(text)
-    if number.adjusted() < _MOST_DIGITS and number == number.to_integral_value():
+    if number.adjusted() < LONG_DIGITS and number == number.to_integral_value():
         return Value(str(int(number)), is_json=True)
     if isinstance(found, float):
         shortest = repr(found)

@@ -15,6 +15,9 @@ import pyarrow.compute as pc
 MARK: Final = b"\xef\xbb\xbf"
 """A byte order mark in UTF-8, which readers of JSON pass over."""
 
+_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
+"""What Java trims."""
+
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
@@ -28,24 +31,25 @@ class TextColumn:
 
 
 def utf8(column: pa.BinaryArray) -> TextColumn:
-    """The column as text; rows that are no UTF-8 are bad."""
+    """The column as text; rows that are not valid UTF-8 are bad."""
     try:
         return TextColumn(column.cast(pa.string()))
     except pa.ArrowInvalid:
         return _row_by_row(column, _decode)
 
 
-def lenient_utf8(column: pa.BinaryArray) -> TextColumn:
+def lenient_utf8(column: pa.BinaryArray) -> pa.StringArray:
     """The column as text with undecodable bytes replaced, as Java's `new String(bytes, UTF_8)` does."""
     try:
-        return TextColumn(column.cast(pa.string()))
+        return column.cast(pa.string())
     except pa.ArrowInvalid:
-        return _row_by_row(column, lambda cell: cell.decode("utf-8", "replace"))
+        return _row_by_row(column, lambda cell: cell.decode("utf-8", "replace")).values
 
 
 def empty_as_null(column: pa.BinaryArray) -> pa.BinaryArray:
     """The column with empty cells made null: an empty body is no JSON document but none at all (spec 4.1)."""
-    return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.binary()), column)
+    empty = pc.equal(pc.binary_length(column), 0)
+    return pc.if_else(empty, pa.scalar(None, pa.binary()), column) if pc.any(empty).as_py() else column
 
 
 def without_mark(column: pa.BinaryArray) -> pa.BinaryArray:
@@ -57,6 +61,11 @@ def without_mark(column: pa.BinaryArray) -> pa.BinaryArray:
     # Arrow's own binary_slice fails on some columns ("Negative buffer resize").
     rest = [cell[len(MARK) :] for cell in column.filter(marked).to_pylist()]
     return pc.replace_with_mask(column, marked, pa.array(rest, pa.binary()))
+
+
+def java_trim(text: str) -> str:
+    """The text as Java's `String.trim` leaves it: without the control characters and spaces around it."""
+    return text.strip(_BLANKS)
 
 
 def _row_by_row(column: pa.BinaryArray, decode: Callable[[bytes], str]) -> TextColumn:
@@ -75,4 +84,5 @@ def _decode(cell: bytes) -> str:
     try:
         return cell.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"the bytes are no UTF-8: byte {cell[error.start]:#04x} at position {error.start}") from error
+        reason = f"the bytes are not valid UTF-8: byte {cell[error.start]:#04x} at position {error.start}"
+        raise ValueError(reason) from error

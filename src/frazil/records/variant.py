@@ -1,5 +1,6 @@
 """JSON as a VARIANT's bytes, for what DuckDB's own cast from JSON would change: numbers with many digits.
 
+A VARIANT keeps exactly: 64-bit integers, doubles, and decimals of up to 38 digits.
 The bytes are metadata and value as Parquet's VARIANT encoding has them, one after the other, as
 `variant_bytes_to_variant` takes them. DuckDB then writes the file, and puts the keys of objects in order.
 """
@@ -13,11 +14,9 @@ import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from itertools import accumulate
 from typing import Any, Final
-
-from frazil.records.variant_numbers import kept
 
 MARK: Final = "\x7f"
 """What a JSON text begins with that stands for a VARIANT's bytes; other texts that begin so travel as bytes, too."""
@@ -35,6 +34,14 @@ _DECIMALS: Final = ((8, 4, 9), (9, 8, 18), (10, 16, 38))
 """Types of decimals, their bytes, and their digits."""
 
 _MOST_SHORT_BYTES: Final = 63
+
+LONG_DIGITS: Final = 19
+"""Digits of the longest 64-bit integers."""
+
+_MOST_DIGITS: Final = 38
+"""Digits of the longest decimals."""
+
+_EXACTLY: Final = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
 
 
 def marked(text: str) -> str:
@@ -62,6 +69,33 @@ def encode(text: str) -> bytes:
             case _:
                 done.append(_scalar(value))
     return _metadata([name.encode() for name in names]) + done[0]
+
+
+def kept(number: str) -> int | float | Decimal | None:
+    """What a VARIANT holds for a JSON number; None if nothing it can hold is that number.
+
+    A fraction that is a double's shortest text is that double. Others are decimals, with an exponent from -38 to 0.
+    What has no room there is a double again, if it is the text of 17 digits that tells it from all others.
+    """
+    whole = _is_whole(number)
+    if whole and (len(number) < LONG_DIGITS or -(2**63) <= Decimal(number) < 2**63):
+        return int(number)
+    try:
+        exact = Decimal(number)
+    except InvalidOperation:  # an exponent without end
+        return None
+    double = float(number)
+    is_shortest = exact == Decimal(repr(double))
+    if is_shortest and not whole:
+        return double
+    if (found := _as_decimal(exact)) is not None:
+        return found
+    return double if is_shortest or exact == Decimal(f"{double:.17g}") else None
+
+
+def is_kept_from_json(number: str) -> bool:
+    """Whether DuckDB's own cast from JSON keeps a number: there, whole numbers are BIGINT and others DOUBLE."""
+    return isinstance(kept(number), int if _is_whole(number) else float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +176,17 @@ def _packed(numbers: Iterable[int], size: int) -> bytes:
     if sys.byteorder == "big":
         packed.byteswap()
     return packed.tobytes()
+
+
+def _is_whole(number: str) -> bool:
+    return number.lstrip("-").isdigit()
+
+
+def _as_decimal(exact: Decimal) -> Decimal | None:
+    try:
+        found = _EXACTLY.normalize(exact)
+        if found.adjusted() >= _MOST_DIGITS or -int(found.as_tuple().exponent) > _MOST_DIGITS:
+            return None
+        return _EXACTLY.quantize(found, Decimal(1)) if found == found.to_integral_value() else found
+    except (InvalidOperation, Inexact):
+        return None

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.model import PartitionId, Position, SourcePartition, StagedRange, TableName, Task
-from frazil.records.convert import convert
+from frazil.records.convert import RecordConverter
 from frazil.sources.base import RangeReader
 from frazil.staging.stopwatch import Stopwatch
 from frazil.staging.table_writer import TableWriter
@@ -57,6 +57,7 @@ class Chunks:
         self._starts = starts
         self._writers = writers
         self._stopwatch = stopwatch
+        self._converter = RecordConverter(task.conversion)
         self._chunk = _Chunk([], [])
         self._parsed: Counter[PartitionId] = Counter()
 
@@ -67,7 +68,7 @@ class Chunks:
             for counted in pc.value_counts(batch.column("partition")).to_pylist():
                 self._parsed[counted["values"]] += counted["counts"]
         with self._stopwatch.timed("convert"):
-            converted = convert(batch, self._task.conversion, time.time_ns() // 1_000_000)
+            converted = self._converter.convert(batch, time.time_ns() // 1_000_000)
         for writer in self._writers.values():
             writer.note(converted)
         self._chunk.tables.append(converted.table)

@@ -28,7 +28,6 @@ from frazil.pipes.types import has
 from frazil.records.convert import VALUE
 from frazil.records.new_keys import NewKeys
 from frazil.records.rejects import RejectReason, Rejects, rejects_of
-from frazil.records.text import without_mark
 from frazil.sql import literal, pointer
 from frazil.staging.write import Written, copy
 
@@ -268,11 +267,11 @@ class _Rows:
         most = max(1, _BATCH_BYTES * self.count // max(1, self.table.nbytes))
         return pa.Table.from_batches(self.table.to_batches(max_chunksize=most), self.table.schema)
 
-    def texts(self) -> Iterable[str | None]:
+    def texts(self) -> Iterable[bytes | None]:
         """The values of all rows, in order."""
-        for batch in self.records.column(VALUE).chunks:
+        for batch in self.table.column(VALUE).cast(pa.binary()).chunks:
             # Several times faster than to_pylist, which makes an Arrow scalar of each cell.
-            yield from without_mark(batch).to_numpy(zero_copy_only=False)
+            yield from batch.to_numpy(zero_copy_only=False)
 
     def select(self, rows: list[int]) -> list[tuple[int, str | None]]:
         """The texts of the given rows."""

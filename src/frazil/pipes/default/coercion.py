@@ -28,8 +28,7 @@ from frazil.pipes.default.exact_json import (
     unique,
 )
 from frazil.pipes.naming import folded
-from frazil.records.variant import MARK, marked
-from frazil.records.variant_numbers import is_kept_from_json, kept
+from frazil.records.variant import MARK, is_kept_from_json, kept, marked
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _HEXADECIMAL: Final = re.compile(r"([0-9a-fA-F]{2})*")

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 from frazil.pipes.default.exact_json import CoercionError
+from frazil.records.text import java_trim
 
 TimeType = Literal["date", "time", "timestamp", "timestamptz"]
 
@@ -32,9 +33,6 @@ _PLAIN: Final[dict[TimeType, re.Pattern[str]]] = {
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _LARGEST_SECONDS: Final = 31_536_000_000
 """Numbers below are seconds since the epoch, below a thousand times as much milliseconds, and so on to nanoseconds."""
-
-_BLANKS: Final = "".join(map(chr, range(33)))
-"""What Java's `trim` removes."""
 
 
 def is_plain(name: TimeType, text: str, *, needs_zone: bool) -> bool:
@@ -67,7 +65,7 @@ def canonical(name: TimeType, text: str, zone: ZoneInfo, *, rounds: bool) -> str
     Raises:
         CoercionError: it is none, or no moment of the years 1 to 9999; the message says why.
     """
-    trimmed = text.strip(_BLANKS)
+    trimmed = java_trim(text)
     try:
         if _WHOLE.fullmatch(trimmed):
             return _as(name, _since_epoch(int(trimmed), rounds=rounds))

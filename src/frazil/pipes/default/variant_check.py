@@ -14,8 +14,7 @@ import msgspec
 import orjson
 from msgspec import Raw
 
-from frazil.records.variant import MARK
-from frazil.records.variant_numbers import is_kept_from_json
+from frazil.records.variant import MARK, is_kept_from_json
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What a decoder raises for a record it does not accept."""
