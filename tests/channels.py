@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from frazil.cycle.planning import Backlog
 from frazil.model import Range, SourcePartition
 from frazil.sources.base import PartitionFacts, TopicFacts
 from frazil.sources.kafka import positions
@@ -20,6 +21,11 @@ def at(offset: int, leader_epoch: int | None = None) -> KafkaPosition:
 def read(partition: SourcePartition, start: int, end: int, epoch: int | None = None) -> Range:
     """A range that was planned with the leader of an epoch."""
     return Range(partition, at(start, epoch), at(end, epoch))
+
+
+def backlog(partition: SourcePartition, start: int, latest: int, size: float | None) -> Backlog:
+    """What waits between two offsets, of records of that average size."""
+    return Backlog(partition, at(start), at(latest), size)
 
 
 def topic(name: str, cluster: str = "", identity: str = "", partitions: int = 1) -> TopicFacts:

@@ -4,14 +4,14 @@ import time
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tests.channels import with_channel
+from tests.channels import at, with_channel
 
 from frazil.connector.channels import channels_of, left_out_of
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import Condition
 from frazil.cycle.table_failures import TableFailure
 from frazil.errors import CatalogUnavailable
-from frazil.model import ChannelStatus, SourcePartition, TableName
+from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.sources.base import Source
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens, encode
@@ -20,13 +20,13 @@ from frazil.tables.rules.tokens import Tokens, encode
 class Clocked:
     """A source that knows when the records that wait were produced."""
 
-    def __init__(self, stamps: Mapping[int, int]) -> None:
+    def __init__(self, stamps: Mapping[SourcePartition, int]) -> None:
         self._stamps = stamps
-        self.asked: Mapping[SourcePartition, int] = {}
+        self.asked: Mapping[SourcePartition, Position] = {}
 
-    def oldest_timestamps(self, starts: Mapping[SourcePartition, int]) -> Mapping[SourcePartition, int]:
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         self.asked = starts
-        return {each: self._stamps[each.partition] for each in starts if each.partition in self._stamps}
+        return {each: self._stamps[each] for each in starts if each in self._stamps}
 
 
 def orders(partition: int) -> SourcePartition:
@@ -34,7 +34,7 @@ def orders(partition: int) -> SourcePartition:
 
 
 def statuses(
-    tokens: Tokens, latest: Mapping[SourcePartition, int], source: Clocked | None = None
+    tokens: Tokens, latest: Mapping[SourcePartition, Position], source: Clocked | None = None
 ) -> list[ChannelStatus]:
     tables = [(TableName(("public",), "ORDERS"), tokens)]
     return channels_of("SHOP", tables, latest, Condition("RUNNING"), cast("Source", source) if source else None)
@@ -48,7 +48,7 @@ def held(*channels: Channel, **known: Any) -> Tokens:
 
 
 def test_a_channel_shows_its_token_its_counts_and_what_it_is_called() -> None:
-    (status,) = statuses(held(Channel("9", 1, 8, 10, 2, 1_760_000_000_000)), {orders(0): 10})
+    (status,) = statuses(held(Channel("9", 1, 8, 10, 2, 1_760_000_000_000)), {orders(0): at(10)})
 
     assert (status.channel, status.pipe, status.table) == ("SHOP_orders_0", "ORDERS-STREAMING", "public.ORDERS")
     assert (status.offset_token, status.latest_offset, status.lag_records, status.lag_seconds) == ("9", 9, 0, 0.0)
@@ -57,11 +57,11 @@ def test_a_channel_shows_its_token_its_counts_and_what_it_is_called() -> None:
 
 
 def test_lag_counts_what_waits_and_how_long_the_oldest_of_it_has() -> None:
-    source = Clocked({0: int(time.time() * 1000) - 90_000})
+    source = Clocked({orders(0): int(time.time() * 1000) - 90_000})
 
-    waiting, idle = statuses(held(Channel("9"), Channel("4")), {orders(0): 15, orders(1): 5}, source)
+    waiting, idle = statuses(held(Channel("9"), Channel("4")), {orders(0): at(15), orders(1): at(5)}, source)
 
-    assert source.asked == {orders(0): 10}
+    assert source.asked == {orders(0): at(10)}
     assert waiting.lag_records == 5
     assert waiting.lag_seconds is not None
     assert 90 <= waiting.lag_seconds < 120
@@ -69,14 +69,14 @@ def test_lag_counts_what_waits_and_how_long_the_oldest_of_it_has() -> None:
 
 
 def test_what_the_broker_did_not_say_is_unknown_not_zero() -> None:
-    silent, unread = statuses(held(Channel("9"), Channel("4")), {orders(1): 8}, Clocked({}))
+    silent, unread = statuses(held(Channel("9"), Channel("4")), {orders(1): at(8)}, Clocked({}))
 
     assert (silent.latest_offset, silent.lag_records, silent.lag_seconds) == (None, None, None)
     assert (unread.lag_records, unread.lag_seconds) == (3, None)
 
 
 def test_a_channel_that_was_never_opened_lags_by_all_there_is() -> None:
-    (status,) = statuses(held(Channel()), {orders(0): 7})
+    (status,) = statuses(held(Channel()), {orders(0): at(7)})
 
     assert (status.offset_token, status.lag_records) == (None, 7)
 
@@ -90,16 +90,16 @@ def test_the_last_error_is_shown_at_its_own_channel() -> None:
 
 
 def test_the_times_of_records_that_wait_for_several_tables_are_asked_for_at_once() -> None:
-    source = Clocked({0: int(time.time() * 1000) - 90_000, 1: int(time.time() * 1000) - 30_000})
+    source = Clocked({orders(0): int(time.time() * 1000) - 90_000, orders(1): int(time.time() * 1000) - 30_000})
     one, two = held(Channel("9")), held(Channel("4"), Channel("4"))
     tables = [(TableName(("public",), "A"), one), (TableName(("public",), "B"), two)]
 
     behind, first, second = channels_of(
-        "SHOP", tables, {orders(0): 15, orders(1): 8}, Condition("RUNNING"), cast("Source", source)
+        "SHOP", tables, {orders(0): at(15), orders(1): at(8)}, Condition("RUNNING"), cast("Source", source)
     )
 
     # Of two tables that wait for records of one partition, only the first are looked for.
-    assert source.asked == {orders(0): 5, orders(1): 5}
+    assert source.asked == {orders(0): at(5), orders(1): at(5)}
     assert (behind.table, behind.lag_records, behind.lag_seconds) == ("public.A", 5, None)
     assert first.lag_seconds is not None
     assert second.lag_seconds is not None

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.channels import offsets, topic, with_channel
+from tests.channels import at, offsets, topic, with_channel
 
 from frazil.cycle.accounting import (
     advances,
@@ -14,6 +14,7 @@ from frazil.cycle.accounting import (
     last_error,
     mixed,
     moved,
+    parts,
 )
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import (
@@ -24,6 +25,7 @@ from frazil.model import (
     SourcePartition,
     Staged,
     StagedRange,
+    StagedTable,
     TableName,
     WriteShape,
 )
@@ -41,18 +43,17 @@ def piece(partition: int, start: int, covered: int, errors: int = 0, epoch: int 
     count = covered - start
     return StagedRange(
         orders(partition),
-        start,
-        covered,
+        at(start),
+        at(covered, epoch),
         parsed=count,
         inserted=count - errors,
         errors=errors,
         bytes=count * 10,
-        leader_epoch=epoch,
     )
 
 
 def task(*ranges: StagedRange, rejects: RejectSummary | None = None) -> Staged:
-    return Staged(SHAPE, ranges, rejects=rejects)
+    return Staged(ranges, (StagedTable(SHAPE, ranges, rejects=rejects),))
 
 
 def reject(partition: int, offset: int, code: str = "5030", column: str | None = "a") -> Reject:
@@ -72,14 +73,14 @@ def test_pieces_of_a_partition_join_whichever_task_read_them() -> None:
     progress = advances([task(piece(0, 50, 80, errors=2, epoch=4)), task(piece(0, 0, 50, epoch=3), piece(1, 7, 9))])
 
     first = progress[orders(0)]
-    assert (first.start, first.covered, first.length, first.leader_epoch) == (0, 80, 80, 4)
-    assert (first.parsed, first.inserted, first.errors, first.bytes) == (80, 78, 2, 800)
-    assert progress[orders(1)].covered == 9
+    assert (first.start, first.covered, first.covered.leader_epoch) == (at(0), at(80), 4)
+    assert (first.parsed, first.inserted, first.errors) == (80, 78, 2)
+    assert progress[orders(1)].covered == at(9)
 
 
 def test_what_no_leader_epoch_is_known_of_makes_the_channels_unknown() -> None:
     def epoch_after(last: StagedRange) -> int | None:
-        return advances([task(piece(0, 0, 50, epoch=3), last)])[orders(0)].leader_epoch
+        return advances([task(piece(0, 0, 50, epoch=3), last)])[orders(0)].covered.leader_epoch
 
     assert epoch_after(piece(0, 50, 60, epoch=4)) == 4
     assert epoch_after(piece(0, 50, 60)) is None
@@ -97,7 +98,7 @@ def test_pieces_of_which_a_later_one_is_of_an_earlier_leader_are_of_two_logs() -
 def test_a_hole_ends_the_advance() -> None:
     progress = advances([task(piece(0, 0, 40)), task(piece(0, 50, 80))])
 
-    assert (progress[orders(0)].covered, progress[orders(0)].parsed) == (40, 40)
+    assert (progress[orders(0)].covered, progress[orders(0)].parsed) == (at(40), 40)
 
 
 def test_tasks_without_a_hole_are_committed_as_they_are() -> None:
@@ -133,7 +134,7 @@ def test_a_task_that_got_nowhere_is_kept_and_holds_what_follows_back() -> None:
     nowhere, behind = task(piece(0, 10, 10)), task(piece(0, 50, 80))
 
     assert beyond_first_reject([nowhere, behind], [whole(0, 10, 80)]) == [(behind, [])]
-    assert advances([nowhere])[orders(0)].covered == 10
+    assert advances([nowhere])[orders(0)].covered == at(10)
 
 
 def test_a_piece_never_passes_for_the_first_when_the_first_is_missing() -> None:
@@ -143,7 +144,7 @@ def test_a_piece_never_passes_for_the_first_when_the_first_is_missing() -> None:
 
 
 def test_sizes_are_averages_over_offsets_by_topic() -> None:
-    sparse = StagedRange(SourcePartition("rare", 0), 0, 10, parsed=0, bytes=0)
+    sparse = StagedRange(SourcePartition("rare", 0), at(0), at(10), parsed=0, bytes=0)
 
     assert average_sizes([task(piece(0, 0, 5)), task(piece(1, 0, 15), sparse), task(piece(2, 3, 3))]) == {
         "orders": 10.0,
@@ -176,7 +177,7 @@ def test_a_cycle_does_not_forget_what_was_lost_before_it() -> None:
 def test_the_first_reject_of_a_cycle_is_named_without_its_bytes() -> None:
     staged = [task(rejects=rejected(1, 2)), task(), task(rejects=rejected(0, 7))]
 
-    first = first_reject(staged)
+    first = first_reject(parts(staged))
 
     assert first
     assert (first.partition, first.offset) == (orders(0), 7)
@@ -189,7 +190,7 @@ def test_the_first_reject_of_a_cycle_is_named_without_its_bytes() -> None:
         "code": "5030",
         "reason": "does not fit",
     }
-    assert first_reject([task()]) is None
+    assert first_reject(parts([task()])) is None
 
 
 @pytest.mark.parametrize(("code", "column", "kind"), [("5015", None, InvalidRecord), ("5030", "a", UnfitValue)])

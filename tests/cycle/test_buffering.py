@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.channels import at
 
 from frazil.cycle.buffering import Buffering
 from frazil.cycle.planning import Backlog
@@ -10,7 +11,7 @@ ALL = Buffer(seconds=10, records=100, bytes=5_000)
 
 
 def backlog(length: int, *, start: int = 0, size: float | None = 10.0, partition: int = 0) -> Backlog:
-    return Backlog(SourcePartition("orders", partition), start, start + length, size)
+    return Backlog(SourcePartition("orders", partition), at(start), at(start + length), size)
 
 
 def test_without_bounds_nothing_waits() -> None:

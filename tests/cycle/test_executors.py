@@ -58,7 +58,7 @@ def test_a_library_that_is_there_and_broken_is_told_as_its_import_tells_it(bare:
 
 
 def test_the_libraries_looked_for_are_those_that_tasks_import():
-    script = "import sys; import frazil.staging.task; print(*sys.modules)"
+    script = "import sys; import frazil.staging.task, frazil.sources.kafka.reader; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     imported = {name.partition(".")[0] for name in done.stdout.split()}
 

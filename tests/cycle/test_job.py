@@ -8,7 +8,7 @@ import pytest
 
 from frazil.cycle.job import require_shared
 from frazil.errors import StorageNotShared
-from frazil.model import Staged, StagedFile, TableName, WriteShape
+from frazil.model import Staged, StagedFile, StagedTable, TableName, WriteShape
 
 SHAPE = WriteShape(TableName(("public",), "T"), "uuid", 0, 0, 0, (), has_rows=True, evolves=False)
 
@@ -27,4 +27,4 @@ def staged(path: Path) -> Staged:
 
 
 def staged_at(location: str) -> Staged:
-    return Staged(SHAPE, (), files=(StagedFile(location, 1, 1, {}),))
+    return Staged((), (StagedTable(SHAPE, (), files=(StagedFile(location, 1, 1, {}),)),))

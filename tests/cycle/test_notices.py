@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import structlog
 
 from frazil.cycle.warnings_log import WarningsLog
-from frazil.model import Staged, TableName, WriteShape
+from frazil.model import StagedTable, TableName, WriteShape
 from frazil.records.dropped import OTHER
 
 ORDERS = TableName(("public",), "ORDERS")
@@ -19,8 +19,8 @@ def notices() -> WarningsLog:
     return WarningsLog(SimpleNamespace(name="c", errors_log_enable=False, errors_log_include_messages=False))  # type: ignore[arg-type]
 
 
-def staged(dropped: Mapping[str, int]) -> list[Staged]:
-    return [Staged(SHAPE, (), dropped=dropped)]
+def staged(dropped: Mapping[str, int]) -> list[StagedTable]:
+    return [StagedTable(SHAPE, (), dropped=dropped)]
 
 
 def test_a_key_is_counted_each_time_and_told_of_once() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.channels import offsets
+from tests.channels import at, backlog, offsets
 
 from frazil.cycle.planning import SMALL_TASK, Backlog, backlogs, ranges, spread
 from frazil.errors import LogTruncated
@@ -18,7 +18,7 @@ partitions = st.builds(SourcePartition, st.sampled_from(["a", "b"]), st.integers
 sizes = st.none() | st.floats(0.5, 1e6)
 waiting = st.lists(
     st.builds(
-        lambda partition, start, length, size: Backlog(partition, start, start + length, size),
+        lambda partition, start, length, size: backlog(partition, start, start + length, size),
         partitions,
         st.integers(0, 10**12),
         st.integers(1, 10**7),
@@ -48,8 +48,8 @@ def test_a_cycle_reads_some_of_every_channel_and_at_most_a_record_beyond_its_bud
 
     assert [each.partition for each in chosen] == sorted(by_partition)
     for each in chosen:
-        backlog = by_partition[each.partition]
-        assert each.start == backlog.start < each.end <= backlog.latest
+        waits = by_partition[each.partition]
+        assert each.start == waits.start < each.end <= waits.latest
     total = sum(each.length * size_of(by_partition[each.partition]) for each in chosen)
     assert total <= (budget + sum(map(size_of, found))) * 1.000001
 
@@ -60,13 +60,13 @@ def test_a_backlog_within_the_budget_is_read_whole_but_for_topics_of_unknown_siz
 
     read = {each.partition: each for each in ranges(found, budget)}
 
-    for backlog in found:
-        expected = backlog.latest if backlog.size else min(backlog.latest, backlog.start + 20_000)
-        assert read[backlog.partition].end == expected
+    for waits in found:
+        expected = waits.latest if waits.size else min(waits.latest, waits.start.ahead(20_000, waits.latest))
+        assert read[waits.partition].end == expected
 
 
 def test_what_a_short_channel_does_not_need_is_the_others() -> None:
-    found = [Backlog(orders(0), 0, 10, 100.0), Backlog(orders(1), 5, 1000, 100.0), Backlog(orders(2), 0, 1000, 100.0)]
+    found = [backlog(orders(0), 0, 10, 100.0), backlog(orders(1), 5, 1000, 100.0), backlog(orders(2), 0, 1000, 100.0)]
 
     assert ranges(found, 11_000) == [offsets(orders(0), 0, 10), offsets(orders(1), 5, 55), offsets(orders(2), 0, 50)]
 
@@ -133,7 +133,7 @@ def test_one_hot_partition_is_cut_into_pieces() -> None:
 
     tasks = spread([hot], {"orders": 256 * MB / 100_000}, 4)
 
-    assert [[(each.start, each.end) for each in task] for task in tasks] == [
+    assert [[(each.start.first, each.end.first) for each in task] for task in tasks] == [
         [(7, 25_007)],
         [(25_007, 50_007)],
         [(50_007, 75_007)],
@@ -142,22 +142,22 @@ def test_one_hot_partition_is_cut_into_pieces() -> None:
 
 
 def test_only_channels_with_something_new_wait() -> None:
-    starts = {orders(0): 5, orders(1): 5, orders(2): 5, orders(3): 0}
-    latest = {orders(0): 5, orders(1): 9, orders(3): 1}
+    starts = {orders(0): at(5), orders(1): at(5), orders(2): at(5), orders(3): at(0)}
+    latest = {orders(0): at(5), orders(1): at(9), orders(3): at(1)}
 
-    assert backlogs(starts, latest, {"orders": 3.0}) == [Backlog(orders(1), 5, 9, 3.0), Backlog(orders(3), 0, 1, 3.0)]
+    assert backlogs(starts, latest, {"orders": 3.0}) == [backlog(orders(1), 5, 9, 3.0), backlog(orders(3), 0, 1, 3.0)]
 
 
 def test_a_partition_that_ends_before_its_token_is_truncated_never_nothing_new() -> None:
     with pytest.raises(LogTruncated, match="orders-0 ends at offset 4 but its offset token is 5"):
-        backlogs({orders(0): 6}, {orders(0): 4}, {})
+        backlogs({orders(0): at(6)}, {orders(0): at(4)}, {})
     with pytest.raises(LogTruncated):
-        backlogs({orders(0): 6}, {orders(0): 5}, {})
-    assert backlogs({orders(0): 6}, {orders(0): 6}, {}) == []
+        backlogs({orders(0): at(6)}, {orders(0): at(5)}, {})
+    assert backlogs({orders(0): at(6)}, {orders(0): at(6)}, {}) == []
 
 
 def test_channels_of_unknown_size_share_the_budget_too() -> None:
-    found = [Backlog(orders(number), 0, 10**6, None) for number in range(1000)]
+    found = [backlog(orders(number), 0, 10**6, None) for number in range(1000)]
 
     chosen = ranges(found, 512 * MB)
 
@@ -165,6 +165,6 @@ def test_channels_of_unknown_size_share_the_budget_too() -> None:
 
 
 def test_tombstones_do_not_make_a_cycle_without_end() -> None:
-    (chosen,) = ranges([Backlog(orders(0), 0, 10**10, 0.0)], 512 * MB)
+    (chosen,) = ranges([backlog(orders(0), 0, 10**10, 0.0)], 512 * MB)
 
     assert chosen.length == 512 * MB // 64

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.channels import topic, with_channel
+from tests.channels import at, topic, with_channel
 
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
@@ -28,24 +28,24 @@ def held(**known: Any) -> Tokens:
 
 
 def test_going_back_reads_again_and_going_forth_skips() -> None:
-    back, forth = moves(held(), {orders(0): 2, orders(1): 8}, FACTS)
+    back, forth = moves(held(), {orders(0): at(2), orders(1): at(8)}, FACTS)
 
-    assert (back.before, back.after, back.again, back.skipped) == (10, 2, 8, 0)
-    assert (forth.before, forth.after, forth.again, forth.skipped) == (5, 8, 0, 3)
+    assert (back.before, back.after, back.again, back.skipped) == (at(10), at(2), 8, 0)
+    assert (forth.before, forth.after, forth.again, forth.skipped) == (at(5), at(8), 0, 3)
     assert "8 offsets are read again" in back.meaning
     assert "3 offsets are skipped" in forth.meaning
 
 
 def test_a_partition_that_was_never_read_would_have_begun_at_0() -> None:
     (move,) = moves(
-        with_channel(Tokens("shop", "c", "o", 1), orders(0), Channel("9"), "cluster", "id"), {orders(1): 6}, FACTS
+        with_channel(Tokens("shop", "c", "o", 1), orders(0), Channel("9"), "cluster", "id"), {orders(1): at(6)}, FACTS
     )
 
-    assert (move.before, move.skipped) == (0, 6)
+    assert (move.before, move.skipped) == (at(0), 6)
 
 
 def test_only_the_channels_that_move_change_and_their_counts_stay() -> None:
-    tokens = after(held(), [Move(orders(0), 10, 2)], FACTS, NOW)
+    tokens = after(held(), [Move(orders(0), at(10), at(2))], FACTS, NOW)
 
     assert tokens.channel(orders(0)) == Channel("1", None, 8, 10, 2, NOW)
     assert tokens.channel(orders(1)) == held().channel(orders(1))
@@ -56,7 +56,7 @@ def test_only_the_channels_that_move_change_and_their_counts_stay() -> None:
 def test_the_last_error_goes_with_its_channel(partition: int, left: bool) -> None:
     error = {"topic": "orders", "partition": partition, "offset": 3, "column": None, "code": "5015", "reason": "bad"}
 
-    tokens = after(held(last_error=error), [Move(orders(0), 10, 2)], FACTS, NOW)
+    tokens = after(held(last_error=error), [Move(orders(0), at(10), at(2))], FACTS, NOW)
 
     assert (tokens.last_error is not None) == left
 
@@ -71,12 +71,12 @@ def test_all_channels_of_a_topic_are_those_it_has_now() -> None:
 def test_a_topic_made_again_is_taken_as_it_is_now_with_all_of_its_channels() -> None:
     facts = {"orders": topic("orders", "another", "new-id", 1)}
 
-    done = moves(held(), {orders(0): 0}, facts)
+    done = moves(held(), {orders(0): at(0)}, facts)
     tokens = after(held(), done, facts, NOW)
 
     assert (done[0].before, done[0].again, done[0].skipped) == (None, 0, 0)
     assert (tokens.topics["orders"].cluster, tokens.topics["orders"].id) == ("another", "new-id")
-    assert tokens.topics["orders"].channels == (Channel("-1", None, 8, 10, 2, NOW),)
+    assert tokens.topics["orders"].channels == {0: Channel("-1", None, 8, 10, 2, NOW)}
 
 
 def test_one_channel_of_a_topic_made_again_cannot_be_reset_without_the_others() -> None:

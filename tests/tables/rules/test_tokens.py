@@ -12,9 +12,9 @@ from tests.channels import with_channel
 
 from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition
+from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.stages import Stage
 from frazil.tables.rules.tokens import (
-    Channel,
     Tokens,
     TopicTokens,
     decode,
@@ -29,7 +29,8 @@ from .histories import CONNECTOR, PARTITION, TABLE, History, token_of
 
 some = st.integers(0, 2**63 - 1)
 channels = st.builds(Channel, st.none() | some.map(str), st.none() | some, some, some, some, st.none() | some, some)
-topics = st.builds(TopicTokens, st.text(), st.text(), st.lists(channels, max_size=4).map(tuple))
+numbered = st.lists(channels, max_size=4).map(lambda found: dict(enumerate(found)))
+topics = st.builds(TopicTokens, st.text(), st.text(), numbered)
 written = st.builds(
     Tokens,
     name=st.text(),
@@ -41,6 +42,7 @@ written = st.builds(
     topics=st.dictionaries(st.text(), topics, max_size=3),
     last_error=st.none() | st.dictionaries(st.text(), st.none() | st.text() | some, max_size=3),
     rejects=st.none() | st.text(),
+    source=st.text(),
 )
 
 
@@ -59,7 +61,8 @@ def test_the_form_is_the_documented_one() -> None:
     )
 
     assert orjson.loads(zlib.decompress(base64.b64decode(encode(tokens)))) == {
-        "v": 1,
+        "v": 2,
+        "source": "kafka",
         "name": "to the lake",
         "commit": "c",
         "owner": "o",
@@ -70,11 +73,13 @@ def test_the_form_is_the_documented_one() -> None:
             "orders": {
                 "cluster": "cluster",
                 "id": "id",
-                "tokens": [None, "1041"],
-                "epochs": [None, 3],
-                "counts": [[0, 0, 0], [1040, 1042, 2]],
-                "lost": [0, 5],
-                "times": [None, 1_760_000_000_000],
+                "channels": {
+                    "tokens": [None, "1041"],
+                    "epochs": [None, 3],
+                    "counts": [[0, 0, 0], [1040, 1042, 2]],
+                    "lost": [0, 5],
+                    "times": [None, 1_760_000_000_000],
+                },
             }
         },
         "last-error": None,
@@ -111,11 +116,11 @@ GOOD = orjson.loads(zlib.decompress(base64.b64decode(encode(Tokens("n", "c", "o"
         (packed([]), "damaged"),
         (packed({}), "damaged"),
         (packed("text"), "damaged"),
-        (packed({"v": 1}), "damaged"),
+        (packed({"v": 2}), "damaged"),
         (packed({**GOOD, "topics": []}), "damaged"),
         (packed({**GOOD, "topics": {"a": None}}), "damaged"),
-        (packed({**GOOD, "topics": {"a": {"cluster": "", "id": "", "tokens": []}}}), "damaged"),
-        (packed({**GOOD, "v": 2}), "their version is 2, this program knows 1"),
+        (packed({**GOOD, "topics": {"a": {"cluster": "", "id": "", "channels": {}}}}), "damaged"),
+        (packed({**GOOD, "v": 3}), "they are of version 3, and this program reads version 2"),
     ],
 )
 def test_text_that_is_no_token_says_why(text: str, reason: str) -> None:
@@ -350,12 +355,35 @@ def test_the_last_epoch_counts_also_where_the_tokens_were_rolled_back() -> None:
     assert last_epoch(history.state, CONNECTOR, old) == 1
 
 
-def test_tokens_of_the_first_release_count_no_lost_offsets() -> None:
-    tokens = with_channel(Tokens("n", "c", "o", 1), PARTITION, Channel("5", lost=3), "k", "i")
-    document = orjson.loads(zlib.decompress(base64.b64decode(encode(tokens))))
-    del document["topics"][PARTITION.topic]["lost"]
+FIRST_FORM = {
+    "v": 1,
+    "name": "to the lake",
+    "commit": "c",
+    "owner": "o",
+    "opener": "host-7 (pid 4711)",
+    "epoch": 7,
+    "snapshot-seq": 41,
+    "topics": {
+        PARTITION.topic: {
+            "cluster": "cluster",
+            "id": "id",
+            "tokens": ["1041"],
+            "epochs": [3],
+            "counts": [[1040, 1042, 2]],
+            "times": [1_760_000_000_000],
+        }
+    },
+    "last-error": None,
+    "rejects": None,
+}
 
-    assert decode(packed(document)).channel(PARTITION) == Channel("5")
+
+def test_tokens_of_the_first_form_are_refused_by_their_version() -> None:
+    history = History()
+    history.foreign(**{key_of(CONNECTOR): packed(FIRST_FORM)})
+
+    with pytest.raises(TokensUnreadable, match=f"{TABLE}.*they are of version 1, and this program reads version 2"):
+        read(history.state, TABLE, CONNECTOR)
 
 
 def test_a_cherry_picked_snapshot_of_ours_stops_the_connector() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from frazil.cycle.offset_metadata import OffsetMetadata
+from tests.channels import at
 from tests.cycle.memory import TABLE, World, orders, settings, token
 
-from frazil.cycle.open_tables import positions_of
+from frazil.cycle.routes import covered_by_all
 from frazil.errors import Fenced, NoStartingOffset, TableMissing, TableRenewed, TableReplaced, TokensMissing
 from frazil.model import Column, Primitive
-from frazil.sources.base import GroupOffset
+from frazil.sources.base import Acknowledgement
+from frazil.sources.kafka.initial_offsets import GroupOffset
+from frazil.sources.kafka.offset_metadata import OffsetMetadata
 
 MISSING, REPLACED = "frazil__on__table__missing", "frazil__on__table__replaced"
 COLUMNS = (Column(1, "id", Primitive("long")),)
@@ -35,9 +37,14 @@ def test_what_is_published_says_which_commit_landed_it_in_which_table(world: Wor
     mark = OffsetMetadata.read(published.metadata)
     assert mark is not None
     assert (mark.connector, mark.table) == ("SHOP", world.table.state.uuid)
-    assert positions_of([opened], "SHOP") == {
-        orders(): GroupOffset(10, str(OffsetMetadata("SHOP", opened.uuid, opened.tokens.commit)))
+    assert covered_by_all(found.tables, ["orders"]) == {
+        orders(): Acknowledgement(at(10), opened.uuid, opened.tokens.commit)
     }
+
+    world.produce(1)
+    found.cycle()
+    mark = OffsetMetadata("SHOP", opened.uuid, opened.tokens.commit)
+    assert world.cluster.groups["connect-shop"][orders()] == GroupOffset(11, str(mark))
 
 
 @pytest.mark.parametrize(
