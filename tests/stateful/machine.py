@@ -18,6 +18,7 @@ from tests.stateful.connectors import Runner, World, configured, routed
 from tests.stateful.judge import Judge
 
 from frazil import faults
+from frazil.cycle import committing as cycle_committing
 from frazil.cycle import protocol, table_failures, tasks
 from frazil.cycle.destinations import destinations
 from frazil.model import Buffer, Column, Primitive, SourcePartition, TableName
@@ -398,6 +399,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         try:
             with (
                 mock.patch.object(protocol, "time", clock),
+                mock.patch.object(cycle_committing, "time", clock),
                 mock.patch.object(tasks, "time", clock),
                 mock.patch.object(table_failures, "time", clock),
                 mock.patch.object(committing, "time", clock),

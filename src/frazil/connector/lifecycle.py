@@ -338,9 +338,7 @@ class Connector:
             self._source = self._ends.source()
         # Who runs until caught up wants what there is, not what is due.
         buffer = None if self._until_caught_up else settings.buffer
-        ingestion = Ingestion(settings, catalog, self._source, self._ends.job, buffer)
-        ingestion.needed = self._followers.needed
-        return ingestion
+        return Ingestion(settings, catalog, self._source, self._ends.job, buffer, needed=self._followers.needed)
 
     def _wait_out(self, error: Transient, attempt: int, seconds: float) -> bool:
         """Wait before planning again; whether to. What only moved under us is planned again at once."""

@@ -25,24 +25,22 @@ import structlog
 from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import (
-    advances,
     average_sizes,
     beyond_first_reject,
     error_of,
     first_reject,
-    last_error,
     mixed,
-    moved,
     parts,
 )
 from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
+from frazil.cycle.committing import Committing, by_table
 from frazil.cycle.data_loss import DataLossPolicy
 from frazil.cycle.destinations import Routing, destinations
 from frazil.cycle.evolving import Evolving
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
-from frazil.cycle.open_tables import OpenTable, starts_of
+from frazil.cycle.open_tables import starts_of
 from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
 from frazil.cycle.pruning import Pruning
@@ -66,10 +64,7 @@ from frazil.errors import (
 from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
 from frazil.sources import kinds
 from frazil.sources.base import Source, TopicFacts
-from frazil.tables import reject_lists
 from frazil.tables.base import TableCatalog
-from frazil.tables.commit import Committed, commit
-from frazil.tables.rules.checks import Expectation
 
 _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
@@ -91,8 +86,20 @@ class Ingestion:
         job: Job,
         buffer: Buffer | None,
         routing: Routing = destinations,
+        needed: Callable[[TableName], int | None] = lambda _: None,
     ) -> None:
-        """Prepare the cycles of a connector; those of a channel wait for the bounds of `buffer`, if there are any."""
+        """Prepare the cycles of a connector.
+
+        Args:
+            settings: the connector's.
+            catalog: where its tables are.
+            source: where its records come from.
+            job: what stages its tasks.
+            buffer: the bounds that each channel waits for, if there are any.
+            routing: which tables topics feed.
+            needed: the sequence number from which on somebody still needs the snapshots of a table; None where nobody
+                does.
+        """
         self._settings = settings
         self._source = source
         self._job = job
@@ -124,8 +131,9 @@ class Ingestion:
         """Plans begun so far; one that begins now sees everything that is in the topics now."""
 
         self.notices = WarningsLog(settings)
-        self.needed: Callable[[TableName], int | None] = lambda _: None
-        """The sequence number from which on somebody still needs the snapshots of a table; None where nobody does."""
+        self._committing = Committing(
+            settings, self._opener, self._set, self._tasks, self._together, self._uncommitted, self.notices, needed
+        )
 
     @property
     def failing(self) -> Mapping[TableName, TableFailure]:
@@ -220,7 +228,7 @@ class Ingestion:
             return self._idle()
         clock.lap("stage")
         faults.reach("after_stage")
-        committed = self._commit(staged, facts)  # 6
+        committed = self._committing.commit(staged, facts)  # 6
         clock.lap("commit")
         faults.reach("after_swap")
         faults.reach("before_acknowledge")
@@ -317,7 +325,7 @@ class Ingestion:
         """Step 5: give tables their columns, and stage again what saw new keys."""
         done = list(staged)
         for _ in range(_EVOLUTIONS):
-            drifted = _by_table(part for part in parts(done) if part.drift)
+            drifted = by_table(part for part in parts(done) if part.drift)
             if not drifted:
                 return done
             answers = self._together.each(self._evolving.evolve, [*drifted.items()])
@@ -328,7 +336,7 @@ class Ingestion:
             done += self._run(again, [each for ranges in again for each in ranges])
             done = self._of_working(done)
         reason = f"{_EVOLUTIONS} rounds of new columns were not enough"
-        drifted = _by_table(part for part in parts(done) if part.drift)
+        drifted = by_table(part for part in parts(done) if part.drift)
         self._set.fail({name: StageFailed(f"the first records of {name}", reason) for name in drifted})
         return self._of_working(done)
 
@@ -346,65 +354,6 @@ class Ingestion:
         ]
         return self._of_working([task for task in staged if task not in lost] + again + rejects_only)
 
-    def _commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
-        """Step 6: one swap a table, of several at a time. A table that cannot commit does not stop the others."""
-        due = _by_table(parts(staged))
-        repeated = any(task.repeated for task in staged)
-        answers = self._together.each(
-            lambda each: self._commit_table(self.tables[each[0]], each[1], facts, repeated=repeated), [*due.items()]
-        )
-        committed: dict[TableName, Committed] = {}
-        for (name, mine), answer in zip(due.items(), answers, strict=True):
-            if isinstance(answer, Committed):
-                committed[name] = answer
-                self.notices.committed(name, mine)
-        self._set.fail(errors_in(due, answers), others_work=bool(committed))
-        return committed
-
-    def _commit_table(
-        self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
-    ) -> Committed:
-        table, stage = opened.table, self._tasks.stage(opened)
-        tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
-        files = [file for part in staged for file in part.files]
-        keeps_rejects = self._settings.errors_tolerance == "all"
-        reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]
-        written = [*(file.path for file in files), *reject_files]
-        if reject_files:
-            listed = reject_lists.list_path(table, stage)
-            self._uncommitted.add_path(table.name, listed)
-            reject_lists.write_list(table, stage, reject_files, tokens.rejects)
-            tokens = replace(tokens, rejects=listed)
-            written.append(listed)
-        if reject := first_reject(staged):
-            tokens = replace(tokens, last_error=last_error(reject))
-        tokens = replace(
-            tokens, commit=stage.id, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
-        )
-        expected = Expectation(
-            connector=self._settings.key,
-            owner=self._opener.owner,
-            epoch=opened.epoch,
-            commit=opened.tokens.commit,
-            shapes=tuple({part.shape for part in staged if part.files}),
-            uuid=opened.uuid,
-            staged_at=self._tasks.began,
-            max_age=self._settings.stage_max_age_ms / 1000,
-        )
-        abandoned = self._tasks.abandoned(opened)
-        handed_over = self._uncommitted.hand_over(written)
-        done = commit(table, files, tokens, expected, undone=handed_over.take_back)
-        opened.tokens = done.tokens
-        self._opener.sweeper.abandon(table, abandoned)
-        if repeated:
-            self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])
-        try:
-            table.expire(self._settings.snapshots_min_age_ms, self.needed(table.name))
-        except FrazilError as error:
-            # The commit happened, whatever becomes of old snapshots.
-            _log.warning("old snapshots were not expired this time", table=str(table.name), cause=error.message)
-        return done
-
     def _recall_when_idle(self) -> None:
         if time.monotonic() - self._recalled > _RECALL_EVERY:
             self.recall()
@@ -417,14 +366,6 @@ class Ingestion:
             known = starts.get(each.partition)
             starts[each.partition] = each.start if known is None or each.start < known else known
         return self._losses.error(failure.partition, starts)
-
-
-def _by_table(staged: Iterable[StagedTable]) -> dict[TableName, list[StagedTable]]:
-    """What was staged for each table, the tables in the order of their names."""
-    found: dict[TableName, list[StagedTable]] = {}
-    for part in sorted(staged, key=lambda part: part.shape.table):
-        found.setdefault(part.shape.table, []).append(part)
-    return found
 
 
 def _only(staged: Iterable[Staged], tables: Container[TableName]) -> list[Staged]:

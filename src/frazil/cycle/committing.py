@@ -1,0 +1,120 @@
+"""Step 6 of the cycle: commit what was staged for each table: data files, tokens and reject list in one swap."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import structlog
+
+from frazil.config import ConnectorSettings
+from frazil.cycle.accounting import advances, first_reject, last_error, moved, parts
+from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.opening import Opener
+from frazil.cycle.table_pool import TablePool, errors_in
+from frazil.cycle.table_set import TableSet
+from frazil.cycle.tasks import Tasks
+from frazil.cycle.uncommitted import Uncommitted
+from frazil.cycle.warnings_log import WarningsLog
+from frazil.errors import FrazilError
+from frazil.model import Staged, StagedTable, TableName
+from frazil.sources.base import TopicFacts
+from frazil.tables import reject_lists
+from frazil.tables.commit import Committed, commit
+from frazil.tables.rules.checks import Expectation
+
+_log = structlog.get_logger(__name__)
+
+
+class Committing:
+    """Commits to the tables of one connector, to several at a time."""
+
+    def __init__(
+        self,
+        settings: ConnectorSettings,
+        opener: Opener,
+        tables: TableSet,
+        tasks: Tasks,
+        pool: TablePool,
+        uncommitted: Uncommitted,
+        warnings: WarningsLog,
+        needed: Callable[[TableName], int | None],
+    ) -> None:
+        """Commit; `needed` gives the sequence number from which on somebody needs the snapshots of a table, if any."""
+        self._settings = settings
+        self._opener = opener
+        self._set = tables
+        self._tasks = tasks
+        self._together = pool
+        self._uncommitted = uncommitted
+        self._warnings = warnings
+        self._needed = needed
+
+    def commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
+        """Commit, one swap a table. A table that cannot commit is left out, and does not stop the others."""
+        due = by_table(parts(staged))
+        repeated = any(task.repeated for task in staged)
+        answers = self._together.each(
+            lambda each: self._commit_table(self._set.opened[each[0]], each[1], facts, repeated=repeated),
+            [*due.items()],
+        )
+        committed: dict[TableName, Committed] = {}
+        for (name, mine), answer in zip(due.items(), answers, strict=True):
+            if isinstance(answer, Committed):
+                committed[name] = answer
+                self._warnings.committed(name, mine)
+        self._set.fail(errors_in(due, answers), others_work=bool(committed))
+        return committed
+
+    def _commit_table(
+        self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
+    ) -> Committed:
+        table, stage = opened.table, self._tasks.stage(opened)
+        tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
+        files = [file for part in staged for file in part.files]
+        keeps_rejects = self._settings.errors_tolerance == "all"
+        reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]
+        written = [*(file.path for file in files), *reject_files]
+        if reject_files:
+            listed = reject_lists.list_path(table, stage)
+            self._uncommitted.add_path(table.name, listed)
+            reject_lists.write_list(table, stage, reject_files, tokens.rejects)
+            tokens = replace(tokens, rejects=listed)
+            written.append(listed)
+        if reject := first_reject(staged):
+            tokens = replace(tokens, last_error=last_error(reject))
+        tokens = replace(
+            tokens, commit=stage.id, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
+        )
+        expected = Expectation(
+            connector=self._settings.key,
+            owner=self._opener.owner,
+            epoch=opened.epoch,
+            commit=opened.tokens.commit,
+            shapes=tuple({part.shape for part in staged if part.files}),
+            uuid=opened.uuid,
+            staged_at=self._tasks.began,
+            max_age=self._settings.stage_max_age_ms / 1000,
+        )
+        abandoned = self._tasks.abandoned(opened)
+        handed_over = self._uncommitted.hand_over(written)
+        done = commit(table, files, tokens, expected, undone=handed_over.take_back)
+        opened.tokens = done.tokens
+        self._opener.sweeper.abandon(table, abandoned)
+        if repeated:
+            self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])
+        try:
+            table.expire(self._settings.snapshots_min_age_ms, self._needed(table.name))
+        except FrazilError as error:
+            # The commit happened, whatever becomes of old snapshots.
+            _log.warning("old snapshots were not expired this time", table=str(table.name), cause=error.message)
+        return done
+
+
+def by_table(staged: Iterable[StagedTable]) -> dict[TableName, list[StagedTable]]:
+    """What was staged for each table, the tables in the order of their names."""
+    found: dict[TableName, list[StagedTable]] = {}
+    for part in sorted(staged, key=lambda part: part.shape.table):
+        found.setdefault(part.shape.table, []).append(part)
+    return found
