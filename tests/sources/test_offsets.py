@@ -6,11 +6,14 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from tests.channels import at
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import NoStartingOffset
 from frazil.model import SourcePartition
-from frazil.sources.base import GroupOffset
+from frazil.sources.base import Acknowledgement
+from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy
+from frazil.sources.kafka.offset_metadata import OffsetMetadata
 from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce
 from frazil.testing.topics import set_group_offsets
@@ -20,7 +23,8 @@ from frazil.testing.topics import set_group_offsets
 def source(broker: KafkaBroker, topic: str) -> Iterator[KafkaSource]:
     """What a connector sees whose group is named after the topic."""
     client = {"bootstrap.servers": broker.bootstrap_servers}
-    found = KafkaSource(client, f"group-{topic}", [topic], None, "latest", "read_uncommitted")
+    policy = StartPolicy("SHOP", "shop", f"group-{topic}", broker.bootstrap_servers)
+    found = KafkaSource(client, f"group-{topic}", [topic], None, "latest", "read_uncommitted", policy)
     yield found
     found.close()
 
@@ -29,15 +33,18 @@ def test_offsets_of_several_topics_are_published_in_any_order_with_what_is_writt
     source: KafkaSource, make_topic
 ):
     topics = sorted((make_topic(2), make_topic(2)), reverse=True)
-    positions = {
-        SourcePartition(topic, number): GroupOffset(10 * number, f"frazil:{topic}")
+    covered = {
+        SourcePartition(topic, number): Acknowledgement(at(10 * number), f"table-of-{topic}", f"commit-{number}")
         for topic in topics
         for number in (1, 0)
     }
 
-    source.publish(positions)
+    source.acknowledge(covered)
 
-    assert source.group_offsets(positions) == positions
+    assert source.group_offsets(covered) == {
+        partition: GroupOffset(found.position.first, str(OffsetMetadata("SHOP", found.table, found.commit)))
+        for partition, found in covered.items()
+    }
 
 
 def test_what_others_published_has_nothing_written_beside_it(source: KafkaSource, topic: str, broker: KafkaBroker):
@@ -53,7 +60,7 @@ def test_partitions_and_topics_that_do_not_exist_are_absent(source: KafkaSource,
     there = SourcePartition(topic, 0)
     asked = [there, SourcePartition(topic, 5), SourcePartition("no-such-topic", 0)]
 
-    assert source.latest(asked) == source.earliest(asked) == {there: 0}
+    assert source.ends(asked) == source.earliest(asked) == {there: at(0)}
     assert source.facts([topic, "no-such-topic"]).keys() == {topic}
 
 
@@ -65,9 +72,9 @@ def test_a_moment_after_the_last_record_is_the_end_of_the_partition(
     for number in range(3):
         produce(broker.bootstrap_servers, topic, ["{}"], timestamp=moment + number * 1000)
 
-    assert source.at_time([partition], moment - 1) == {partition: 0}
-    assert source.at_time([partition], moment + 1) == {partition: 1}
-    assert source.at_time([partition], moment + 5000) == {partition: 3}
+    assert source.at_time([partition], moment - 1) == {partition: at(0)}
+    assert source.at_time([partition], moment + 1) == {partition: at(1)}
+    assert source.at_time([partition], moment + 5000) == {partition: at(3)}
 
 
 def test_none_forbids_to_choose_where_to_begin(topic: str, broker: KafkaBroker):

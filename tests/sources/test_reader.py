@@ -9,12 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer
-from tests.channels import offsets
+from tests.channels import at
+from tests.channels import offsets as between
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition, StagedRange
+from frazil.sources.base import ReadFailed
+from frazil.sources.kafka.consumers import consumer_config
 from frazil.sources.kafka.leaders import Leaders
-from frazil.sources.kafka.reader import SCHEMA, RangeReader, ReadFailed, consumer_config
+from frazil.sources.kafka.reader import SCHEMA, RangeReader
 from frazil.testing.records import gaps, offsets, produce, produce_transaction
 from frazil.testing.topics import COMPACTED, add_partitions, alter_topic, delete_records, wait_until
 
@@ -39,7 +42,7 @@ def make_consumer(broker: KafkaBroker) -> Iterator[MakeConsumer]:
 
 
 def span(topic: str, start: int, end: int, partition: int = 0) -> Range:
-    return offsets(SourcePartition(topic, partition), start, end)
+    return between(SourcePartition(topic, partition), start, end)
 
 
 def read(consumer: Consumer, *ranges: Range) -> tuple[pa.Table, dict[int, StagedRange]]:
@@ -47,6 +50,11 @@ def read(consumer: Consumer, *ranges: Range) -> tuple[pa.Table, dict[int, Staged
     reader = RangeReader(consumer, ranges)
     records = pa.Table.from_batches(reader.batches(), SCHEMA)
     return records, {each.partition.partition: each for each in reader.ranges}
+
+
+def holes(found: StagedRange) -> int:
+    """Offsets that gave no record."""
+    return found.span - found.parsed
 
 
 def values(records: pa.Table, partition: int = 0) -> list[bytes | None]:
@@ -64,13 +72,13 @@ def test_a_range_is_read_from_its_start_to_its_end_and_not_beyond(
     assert values(records) == [b"3", b"4", b"5", b"6"]
     assert records.column("offset").to_pylist() == [3, 4, 5, 6]
     found = covered[0]
-    assert (found.start, found.covered, found.parsed, found.bytes, found.gaps) == (3, 7, 4, 4, 0)
+    assert (found.start, found.covered, found.parsed, found.bytes, holes(found)) == (at(3), at(7), 4, 4, 0)
     assert (found.oldest, found.newest, set(found.sample)) == (
         1_700_000_000_000,
         1_700_000_000_000,
         {1_700_000_000_000},
     )
-    assert found.leader_epoch == 0
+    assert found.covered.leader_epoch == 0
 
 
 def test_keys_headers_tombstones_and_timestamps_arrive_as_they_are(
@@ -102,7 +110,7 @@ def test_trailing_transaction_markers_are_covered(broker: KafkaBroker, topic: st
     records, covered = read(make_consumer(), span(topic, 0, 4))
 
     assert values(records) == [b"0", b"1", b"2"]
-    assert (covered[0].covered, covered[0].gaps) == (4, 1)
+    assert (covered[0].covered, holes(covered[0])) == (at(4), 1)
 
 
 def test_a_range_of_nothing_but_markers_is_covered(
@@ -112,7 +120,7 @@ def test_a_range_of_nothing_but_markers_is_covered(
 
     records, covered = read(make_consumer(), span(topic, 1, 2))
 
-    assert (records.num_rows, covered[0].covered, covered[0].parsed) == (0, 2, 0)
+    assert (records.num_rows, covered[0].covered, covered[0].parsed) == (0, at(2), 0)
 
 
 def test_aborted_transactions_are_gaps_for_those_who_read_committed(
@@ -127,9 +135,9 @@ def test_aborted_transactions_are_gaps_for_those_who_read_committed(
     everything, all_covered = read(make_consumer(isolation_level="read_uncommitted"), span(topic, 0, 7))
 
     assert values(committed) == [b"3"]
-    assert (covered[0].covered, covered[0].gaps) == (7, 6)
+    assert (covered[0].covered, holes(covered[0])) == (at(7), 6)
     assert values(everything) == [b"0", b"1", b"3", b"5"]
-    assert (all_covered[0].covered, all_covered[0].gaps) == (7, 3)
+    assert (all_covered[0].covered, holes(all_covered[0])) == (at(7), 3)
 
 
 def test_an_end_within_a_gap_is_reached(broker: KafkaBroker, topic: str, make_consumer: MakeConsumer) -> None:
@@ -138,7 +146,7 @@ def test_an_end_within_a_gap_is_reached(broker: KafkaBroker, topic: str, make_co
 
     records, covered = read(make_consumer(isolation_level="read_committed"), span(topic, 0, 1))
 
-    assert (records.num_rows, covered[0].covered) == (0, 1)
+    assert (records.num_rows, covered[0].covered) == (0, at(1))
 
 
 def test_compacted_offsets_are_gaps(broker: KafkaBroker, make_topic: MakeTopic, make_consumer: MakeConsumer) -> None:
@@ -156,7 +164,7 @@ def test_compacted_offsets_are_gaps(broker: KafkaBroker, make_topic: MakeTopic, 
     records, covered = read(make_consumer(), span(topic, 0, end))
 
     assert values(records)[:2] == [b"new", b"other"]
-    assert (covered[0].covered, covered[0].gaps) == (end, end - records.num_rows)
+    assert (covered[0].covered, holes(covered[0])) == (at(end), end - records.num_rows)
     assert 0 in gaps(bootstrap, topic)
 
 
@@ -198,7 +206,7 @@ def test_several_partitions_end_where_each_was_planned_to(
 
     for each in ranges:
         number = each.partition.partition
-        assert values(records, number) == [b"%d" % offset for offset in range(each.start, each.end)]
+        assert values(records, number) == [b"%d" % offset for offset in range(each.start.first, each.end.first)]
         assert (covered[number].covered, covered[number].parsed) == (each.end, each.length)
     assert sum(len(found.sample) for found in covered.values()) <= 256
 
@@ -215,7 +223,7 @@ def test_a_reused_consumer_reads_its_next_ranges_although_it_paused_at_the_end_o
     records, covered = read(consumer, span(topic, 2, 5, 0), span(topic, 5000, 5001, 1))
 
     assert (values(records, 0), values(records, 1)) == ([b"2", b"3", b"4"], [b"new"])
-    assert {number: each.covered for number, each in covered.items()} == {0: 5, 1: 5001}
+    assert {number: each.covered for number, each in covered.items()} == {0: at(5), 1: at(5001)}
     again, _ = read(consumer, span(topic, 0, 2, 0))  # and back, as after a rollback
     assert values(again) == [b"0", b"1"]
 
@@ -275,8 +283,8 @@ def test_what_is_beyond_the_budget_is_left_to_the_next_cycle(
     read_ = pa.Table.from_batches(reader.batches())
 
     (found,) = reader.ranges
-    assert 110 < found.covered < 600
-    assert read_.column("offset").to_pylist() == list(range(found.covered))
+    assert at(110) < found.covered < at(600)
+    assert read_.column("offset").to_pylist() == list(range(found.covered.first))
 
 
 def test_topics_are_read_without_waiting_for_their_leaders(

@@ -17,9 +17,9 @@ from tests.proxy import Delay, Forward, Proxy
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port
 from frazil.model import SourcePartition
+from frazil.sources.kafka import consumers
 from frazil.sources.kafka.reader import RangeReader
 from frazil.sources.kafka.skipping import Skipping
-from frazil.staging import worker
 from frazil.testing.records import produce_transaction
 from frazil.testing.topics import create_topic
 
@@ -92,13 +92,13 @@ class Reading:
         """Read one more range, up to `end`, or as far as it comes."""
         begin = self.covered[-1] if self.covered else 0
         wanted = [offsets(SourcePartition(self.topic, 0), begin, end)]
-        watched = partial(worker.watched_consumer, self._client, self.topic)
-        reader = RangeReader(worker.consumer(self._client, self.topic), wanted, PATIENCE, watched=watched)
+        watched = partial(consumers.watched, self._client, self.topic)
+        reader = RangeReader(consumers.kept(self._client, self.topic), wanted, PATIENCE, watched=watched)
         self.values += [value for batch in reader.batches() for value in batch.column("value").to_pylist()]
-        self.covered.append(reader.ranges[0].covered)
+        self.covered.append(reader.ranges[0].covered.first)
 
     def close(self) -> None:
-        worker.evict(self._client)
+        consumers.evict(self._client)
 
 
 @pytest.fixture

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
-from tests.channels import at, offsets
+from tests.channels import at
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import BrokerUnavailable
-from frazil.model import SourcePartition, StagedRange
-from frazil.sources.kafka.reader import RangeReader, ReadFailed, consumer_config
+from frazil.model import Range, SourcePartition, StagedRange
+from frazil.sources.base import ReadFailed
+from frazil.sources.kafka.consumers import consumer_config
+from frazil.sources.kafka.reader import RangeReader
 from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.topics import create_topic, wait_until
@@ -38,7 +40,7 @@ class Place:
         produce(self.broker.bootstrap_servers, topic, values)
 
     def read(self, topic: str, start: int, end: int, epoch: int | None = None) -> tuple[list[bytes], StagedRange]:
-        reader = RangeReader(self.consumer, [offsets(SourcePartition(topic, 0), start, end, epoch)])
+        reader = RangeReader(self.consumer, [Range(SourcePartition(topic, 0), at(start, epoch), at(end))])
         values = [value for batch in reader.batches() for value in batch.column("value").to_pylist()]
         return values, reader.ranges[0]
 
@@ -52,7 +54,7 @@ class Place:
 
     def _answers(self) -> bool:
         try:
-            self.source.latest([SourcePartition(name, 0) for name in self.source.facts(self._topics())])
+            self.source.ends([SourcePartition(name, 0) for name in self.source.facts(self._topics())])
         except BrokerUnavailable:
             return False
         return True
@@ -79,12 +81,12 @@ def test_a_range_that_follows_what_its_log_has_lost_is_not_read(place: Place) ->
     place.write(topic, *(f"new {n}" for n in range(10, 18)))
 
     with pytest.raises(ReadFailed, match=r"regrown-0 is gone.*truncation") as failed:
-        place.read(topic, 15, 18, read.leader_epoch)
+        place.read(topic, 15, 18, read.covered.leader_epoch)
 
     partition = SourcePartition(topic, 0)
     assert (failed.value.failure.error, failed.value.failure.partition) == ("data_loss", partition)
-    assert place.source.divergences({partition: at(15, read.leader_epoch)}) == {partition: 10}
-    values, _ = place.read(topic, 10, 18, read.leader_epoch)
+    assert place.source.diverged({partition: at(15, read.covered.leader_epoch)}) == {partition: at(10)}
+    values, _ = place.read(topic, 10, 18, read.covered.leader_epoch)
     assert values == [b"new %d" % n for n in range(10, 18)]
 
 
@@ -96,16 +98,16 @@ def test_where_a_log_parts_is_found_of_many_partitions_at_once_wherever_they_end
         place.write(topic, *"klmno")
     intact = place.topic("intact")
     place.write(intact, *"abcdefghijklmno")
-    epochs = {topic: place.read(topic, 0, 15)[1].leader_epoch for topic in (*topics.values(), intact)}
+    epochs = {topic: place.read(topic, 0, 15)[1].covered.leader_epoch for topic in (*topics.values(), intact)}
     place.restart(**dict.fromkeys(topics.values(), 10))
     for end, topic in topics.items():
         if end > 10:
             place.write(topic, *"x" * (end - 10))
 
     asked = {SourcePartition(topic, 0): at(15, epoch) for topic, epoch in epochs.items()}
-    found = place.source.divergences(asked)
+    found = place.source.diverged(asked)
 
-    assert found == {SourcePartition(topic, 0): 10 for topic in topics.values()}
+    assert found == {SourcePartition(topic, 0): at(10) for topic in topics.values()}
 
 
 @pytest.mark.long
@@ -113,17 +115,17 @@ def test_leaders_that_come_and_go_without_losing_anything_are_no_truncation(plac
     topic, partition = place.topic("elected"), SourcePartition("elected", 0)
     place.write(topic, "0")
     _, first = place.read(topic, 0, 1)
-    position = at(1, first.leader_epoch)
+    position = at(1, first.covered.leader_epoch)
     for number in range(1, 4):
         place.restart()
-        assert place.source.divergences({partition: position}) == {}
+        assert place.source.diverged({partition: position}) == {}
         place.write(topic, str(number))
         values, read = place.read(topic, position.offset, number + 1, position.leader_epoch)
         assert values == [b"%d" % number]
-        position = at(number + 1, read.leader_epoch)
+        position = at(number + 1, read.covered.leader_epoch)
 
-    assert (position.leader_epoch or 0) > (first.leader_epoch or 0)
-    assert place.source.divergences({partition: position}) == {}
+    assert (position.leader_epoch or 0) > (first.covered.leader_epoch or 0)
+    assert place.source.diverged({partition: position}) == {}
     assert place.source.ends([partition])[partition].offset == 4
 
 
@@ -135,20 +137,20 @@ def test_markers_that_a_later_leader_wrote_are_no_truncation(place: Place) -> No
     produce_transaction(place.broker.bootstrap_servers, topic, [b"1"], commit=False)  # its marker is 2
     end = place.source.ends([partition])[partition]
     committed = Consumer(consumer_config({**place.client, "isolation.level": "read_committed"}))
-    reader = RangeReader(committed, [offsets(partition, 0, 3, None, end.leader_epoch)])
+    reader = RangeReader(committed, [Range(partition, at(0), at(3, end.leader_epoch))])
 
     values = [value for batch in reader.batches() for value in batch.column("value").to_pylist()]
     committed.close()
     place.restart()
 
     (read,) = reader.ranges
-    assert (values, read.covered) == ([b"0"], 3)
-    assert read.record_epoch != read.leader_epoch == end.leader_epoch
-    assert place.source.divergences({partition: at(3, read.leader_epoch)}) == {}
+    assert (values, read.covered) == ([b"0"], at(3))
+    assert read.record_epoch != read.covered.leader_epoch == end.leader_epoch
+    assert place.source.diverged({partition: at(3, read.covered.leader_epoch)}) == {}
 
 
 def test_an_epoch_that_the_log_never_had_tells_of_no_place(place: Place) -> None:
     topic, partition = place.topic("strange"), SourcePartition("strange", 0)
     place.write(topic, "0", "1")
 
-    assert place.source.divergences({partition: at(2, 1_000_000)}) == {partition: None}
+    assert place.source.diverged({partition: at(2, 1_000_000)}) == {partition: None}

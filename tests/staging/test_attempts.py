@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -12,7 +13,7 @@ from tests.channels import offsets
 from tests.disks import SmallDisk
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import SourcePartition, Staged, TableName, Task, WriteShape
+from frazil.model import ReaderSpec, SourcePartition, Staged, StagedTable, TableName, TableTask, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 from frazil.testing.records import produce
@@ -28,12 +29,19 @@ def task(broker: KafkaBroker, topic: str, tmp_path: Path) -> Task:
     return Task(
         connector="SHOP",
         ranges=(offsets(SourcePartition(topic, 0), 0, 11),),
-        shape=WriteShape(
-            TableName(("public",), "ORDERS"), "u", 0, 0, 0, columns(number="long"), has_rows=True, evolves=False
+        tables=(
+            TableTask(
+                WriteShape(
+                    TableName(("public",), "ORDERS"), "u", 0, 0, 0, columns(number="long"), has_rows=True, evolves=False
+                ),
+                data_path=f"file:{tmp_path}/data/frazil-7-{{}}.parquet",
+                rejects_path=f"file:{tmp_path}/rejects/rejects-7-{{}}.parquet",
+            ),
         ),
-        data_path=f"file:{tmp_path}/data/frazil-7-{{}}.parquet",
-        rejects_path=f"file:{tmp_path}/rejects/rejects-7-{{}}.parquet",
-        reader={"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "isolation.level": "read_uncommitted"},
+        reader=ReaderSpec(
+            "kafka",
+            {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "isolation.level": "read_uncommitted"},
+        ),
         tolerance="all",
     )
 
@@ -53,13 +61,13 @@ def test_two_attempts_at_a_task_have_different_files_and_the_first_ones_stay_as_
     second = stage(task)
 
     assert first.failure is None
-    assert len(first.files) == 1
+    assert len(only(first).files) == 1
     assert contents(first) == held
     assert held.keys().isdisjoint(contents(second))
 
 
 def test_every_file_is_named_as_the_task_says(task: Task) -> None:
-    staged = stage(task)
+    staged = only(stage(task))
 
     assert staged.rejects is not None
     assert Path(staged.files[0].path).match("data/frazil-7-*[0-9].parquet")
@@ -96,10 +104,10 @@ def test_a_full_scratch_disk_fails_the_stage_and_rejects_nothing(
     assert full.failure is not None
     assert full.failure.error == "stage_failed"
     assert str(scratch.root) in full.failure.message
-    assert full.rejects is None
+    assert full.tables == ()
     assert left == set()
     assert again.failure is None
-    assert (again.files[0].rows, again.rejects and again.rejects.count) == (10, 1)
+    assert (only(again).files[0].rows, (rejects := only(again).rejects) and rejects.count) == (10, 1)
 
 
 def test_a_worker_whose_duckdb_had_a_fatal_error_stages_the_next_task(
@@ -113,7 +121,7 @@ def test_a_worker_whose_duckdb_had_a_fatal_error_stages_the_next_task(
     assert failed.failure is not None
     assert "database has been invalidated" in failed.failure.message
     assert again.failure is None
-    assert again.files[0].rows == 10
+    assert only(again).files[0].rows == 10
 
 
 def test_what_the_quick_way_expects_of_duckdb_keeps_the_connection(task: Task, broker: KafkaBroker, topic: str) -> None:
@@ -147,24 +155,35 @@ def invalidated(path: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def only(staged: Staged) -> StagedTable:
+    """What was staged for the only table of a task."""
+    (part,) = staged.tables
+    return part
+
+
+def replaced(task: Task, **changes: Any) -> Task:
+    """A task with something else of its only table."""
+    (part,) = task.tables
+    return replace(task, tables=(replace(part, **changes),))
+
+
 def contents(staged: Staged) -> dict[Path, bytes]:
     """The files of a stage, rejects included."""
-    paths = [file.path for file in staged.files] + ([staged.rejects.path] if staged.rejects else [])
+    part = only(staged)
+    paths = [file.path for file in part.files] + ([part.rejects.path] if part.rejects else [])
     return {path: path.read_bytes() for path in (Path(each.removeprefix("file:")) for each in paths)}
 
 
 def test_digits_go_into_the_name_whatever_the_directories_are_called(task: Task, tmp_path: Path) -> None:
-    odd = replace(task, data_path=f"file:{tmp_path}/{{}}/a{{}}b/frazil-7-{{}}.parquet")
+    odd = replaced(task, data_path=f"file:{tmp_path}/{{}}/a{{}}b/frazil-7-{{}}.parquet")
 
-    staged = stage(odd)
-
-    (file,) = staged.files
+    (file,) = only(stage(odd)).files
     assert Path(file.path.removeprefix("file:")).parent == tmp_path / "{}" / "a{}b"
     assert Path(file.path.removeprefix("file:")).exists()
 
 
 def test_what_opens_the_storage_is_not_shown(task: Task) -> None:
-    opened = replace(task, data_access={"s3.secret-access-key": "hush"}, rejects_access={"adls.token": "hush"})
+    opened = replaced(task, data_access={"s3.secret-access-key": "hush"}, rejects_access={"adls.token": "hush"})
 
     assert "hush" not in repr(opened)
 
@@ -174,7 +193,7 @@ def test_storage_that_fails_is_a_value_and_its_secrets_are_not(task: Task, caplo
         ("ftp://host/x-{}", {}, "storage_not_supported"),
         ("s3://b/x-{}", {"s3.remote-signing-enabled": "true", "s3.session-token": "hush"}, "storage_not_supported"),
     ):
-        staged = stage(replace(task, data_path=location, data_access=access))
+        staged = stage(replaced(task, data_path=location, data_access=access))
 
         assert staged.failure is not None
         assert staged.failure.error == code

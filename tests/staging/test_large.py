@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
-from tests.channels import offsets
+from tests.channels import at, offsets
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import Column, SourcePartition, TableName, Task, WriteShape
+from frazil.model import Column, ReaderSpec, SourcePartition, TableName, TableTask, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 
@@ -38,10 +38,14 @@ def make_task(broker: KafkaBroker, make_topic: Callable[..., str], tmp_path: Pat
         return Task(
             connector="SHOP",
             ranges=(offsets(SourcePartition(topic, 0), 0, len(values)),),
-            shape=WriteShape(TableName(("public",), "T"), "u", 0, 0, 0, shape, has_rows=not evolves, evolves=evolves),
-            data_path=f"file:{tmp_path}/data/{{}}.parquet",
-            rejects_path=f"file:{tmp_path}/rejects/{{}}.parquet",
-            reader={"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"},
+            tables=(
+                TableTask(
+                    WriteShape(TableName(("public",), "T"), "u", 0, 0, 0, shape, has_rows=not evolves, evolves=evolves),
+                    data_path=f"file:{tmp_path}/data/{{}}.parquet",
+                    rejects_path=f"file:{tmp_path}/rejects/{{}}.parquet",
+                ),
+            ),
+            reader=ReaderSpec("kafka", {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"}),
             tolerance="all",
         )
 
@@ -69,9 +73,10 @@ def test_a_chunk_that_takes_too_much_memory_is_written_in_pieces(make_task: Make
     staged = stage(make_task([numbers(MB)] * 6, columns(v="variant")))
 
     assert staged.failure is None
-    assert staged.rejects is None
-    assert sum(pq.read_metadata(file.path.removeprefix("file:")).num_rows for file in staged.files) == 6
-    assert len(staged.files) > 1
+    (part,) = staged.tables
+    assert part.rejects is None
+    assert sum(pq.read_metadata(file.path.removeprefix("file:")).num_rows for file in part.files) == 6
+    assert len(part.files) > 1
 
 
 @pytest.mark.usefixtures("little_memory")
@@ -79,10 +84,11 @@ def test_a_record_that_takes_too_much_memory_is_a_reject_and_those_around_it_lan
     staged = stage(make_task([numbers(100), numbers(4 * MB), numbers(100)], columns(v="variant")))
 
     assert staged.failure is None
-    assert sum(file.rows for file in staged.files) == 2
-    assert staged.rejects is not None
-    assert (staged.rejects.count, staged.rejects.first.offset) == (1, 1)
-    assert "takes more memory than a worker has" in staged.rejects.first.reason
+    (part,) = staged.tables
+    assert sum(file.rows for file in part.files) == 2
+    assert part.rejects is not None
+    assert (part.rejects.count, part.rejects.first.offset) == (1, 1)
+    assert "takes more memory than a worker has" in part.rejects.first.reason
 
 
 def test_a_task_that_reads_more_than_was_planned_stops_and_says_how_far_it_came(make_task: MakeTask) -> None:
@@ -90,9 +96,11 @@ def test_a_task_that_reads_more_than_was_planned_stops_and_says_how_far_it_came(
 
     staged = stage(replace(task, most_bytes=4 * MB))
 
-    (covered,) = staged.ranges
-    assert 4 <= covered.covered < 40
-    assert covered.inserted == covered.parsed == covered.covered == sum(file.rows for file in staged.files)
+    (part,) = staged.tables
+    (covered,) = part.ranges
+    assert at(4) <= covered.covered < at(40)
+    assert covered.inserted == covered.parsed == covered.covered.first == sum(file.rows for file in part.files)
+    assert [each.covered for each in staged.ranges] == [covered.covered]
 
 
 def test_many_different_keys_make_a_result_no_larger(make_task: MakeTask) -> None:
@@ -101,9 +109,10 @@ def test_many_different_keys_make_a_result_no_larger(make_task: MakeTask) -> Non
     landed = stage(make_task(values, columns(v="string")))
     drifted = stage(make_task(values, (), evolves=True))
 
-    assert sum(landed.dropped.values()) == 90_000
-    assert len(landed.dropped) == 1001
-    assert len(drifted.drift) == 1000
+    (dropping,), (drifting,) = landed.tables, drifted.tables
+    assert sum(dropping.dropped.values()) == 90_000
+    assert len(dropping.dropped) == 1001
+    assert len(drifting.drift) == 1000
     assert len(pickle.dumps(landed)) < 64 * 1024
     assert len(pickle.dumps(drifted)) < 128 * 1024
 
@@ -117,9 +126,11 @@ def test_many_columns_files_and_rejects_make_a_result_no_larger(make_task: MakeT
 
     staged = stage(replace(task, chunk_bytes=MB // 2))
 
-    assert sum(file.rows for file in staged.files) == 60
-    assert staged.rejects is not None
-    assert staged.rejects.count == 5000
-    one = len(pickle.dumps(staged.files)) / len(staged.files)
+    (part,) = staged.tables
+    assert sum(file.rows for file in part.files) == 60
+    assert part.rejects is not None
+    assert part.rejects.count == 5000
+    one = len(pickle.dumps(part.files)) / len(part.files)
     assert one < 16 * 1024
-    assert len(pickle.dumps(replace(staged, files=(), shape=replace(staged.shape, columns=())))) < 16 * 1024
+    rest = replace(part, files=(), shape=replace(part.shape, columns=()))
+    assert len(pickle.dumps(replace(staged, tables=(rest,)))) < 16 * 1024

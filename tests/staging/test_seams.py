@@ -10,14 +10,16 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from tests.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import (
     Conversion,
     ConverterSpec,
-    Range,
+    ReaderSpec,
     SourcePartition,
     TableName,
+    TableTask,
     Task,
     TransformSpec,
     WriteShape,
@@ -189,11 +191,15 @@ def test_a_transform_changes_topics_and_values_and_drops_records(
     )
     task = Task(
         connector="SHOP",
-        ranges=(Range(SourcePartition(topic, 0), 0, len(values)),),
-        shape=shape,
-        data_path=f"file:{tmp_path}/data-{{}}.parquet",
-        rejects_path=f"file:{tmp_path}/rejects-{{}}.parquet",
-        reader={"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"},
+        ranges=(offsets(SourcePartition(topic, 0), 0, len(values)),),
+        tables=(
+            TableTask(
+                shape,
+                data_path=f"file:{tmp_path}/data-{{}}.parquet",
+                rejects_path=f"file:{tmp_path}/rejects-{{}}.parquet",
+            ),
+        ),
+        reader=ReaderSpec("kafka", {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"}),
         conversion=TENANTS,
         tolerance="all",
     )
@@ -201,18 +207,19 @@ def test_a_transform_changes_topics_and_values_and_drops_records(
     staged = stage(task)
 
     assert staged.failure is None
-    (read,) = staged.ranges
+    (part,) = staged.tables
+    (read,) = part.ranges
     assert (read.parsed, read.inserted, read.errors, read.skipped) == (7, 3, 3, 1)
-    (file,) = staged.files
+    (file,) = part.files
     rows = duckdb.execute(f"FROM read_parquet('{file.path}')").fetchall()
     assert rows == [
         ({"topic": f"{topic}.a", "offset": 0}, 1),
         ({"topic": f"{topic}.b", "offset": 5}, 3),
         ({"topic": f"{topic}.nobody", "offset": 6}, None),
     ]
-    assert staged.rejects
+    assert part.rejects
     kept = 'SELECT topic, partition, "offset", value, stage, reason'
-    rejects = duckdb.execute(f"{kept} FROM read_parquet('{staged.rejects.path}') ORDER BY 3").fetchall()
+    rejects = duckdb.execute(f"{kept} FROM read_parquet('{part.rejects.path}') ORDER BY 3").fetchall()
     assert [row[:5] for row in rejects] == [
         (topic, 0, 2, values[2], "project"),
         (topic, 0, 3, values[3], "transform"),

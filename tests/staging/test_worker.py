@@ -13,7 +13,6 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from frazil.dev.kafka import KafkaBroker
 from frazil.staging import worker
 
 
@@ -109,21 +108,6 @@ def test_pysparks_own_archives_stay_where_they_are_all_there_is_of_it(
     worker.drop_archive_importers()
 
     assert len(sys.path) == 2
-
-
-def test_a_failed_consumer_is_replaced_and_a_well_one_kept(broker: KafkaBroker, topic: str) -> None:
-    client = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "x"}
-    first = worker.consumer(client, topic)
-
-    assert worker.consumer(dict(reversed(client.items())), topic) is first
-    assert worker.consumer({**client, "group.id": "y"}, topic) is not first
-    worker.evict(client)
-    second = worker.consumer(client, topic)
-    assert second is not first
-
-    worker.evict(client)
-    worker.evict(client)
-    worker.evict({**client, "group.id": "y"})
 
 
 def test_a_worker_whose_scratch_directory_somebody_removed_gets_another_one_and_a_connection_to_it(
