@@ -88,7 +88,7 @@ MUTANTS = (
     Mutant(
         "no-reset-error",
         "`auto.offset.reset=error` of the tasks' consumers",
-        (Edit("sources/kafka/reader.py", '        "auto.offset.reset": "error",\n', ""),),
+        (Edit("sources/kafka/consumers.py", '        "auto.offset.reset": "error",\n', ""),),
         pure=("tests/sources/test_reader.py::test_what_correctness_needs_wins_over_the_users_settings",),
         real=("tests/sources/test_reader.py::test_an_offset_that_retention_deleted_is_data_loss_and_never_a_jump",),
     ),

@@ -277,6 +277,19 @@ def test_after_main_was_set_to_and_fro_among_commits_that_are_logged_the_mirror_
     assert read(history.state, TABLE, CONNECTOR) == ours
 
 
+def test_main_set_back_to_where_it_was_before_it_left_the_snapshot_of_the_tokens_is_uncertain() -> None:
+    history = History()
+    first, ours = history.foreign(), history.ours(5)
+    history.roll_back(to=first)
+    others = [history.foreign(), history.foreign()]
+    history.roll_back(to=ours.snapshot_seq)
+    history.expire(first, others[0])
+    history.roll_back(to=others[1])
+
+    with pytest.raises(TokensUncertain):
+        read(history.state, TABLE, CONNECTOR)
+
+
 def test_main_forwarded_to_a_branch_tells_the_tokens_as_long_as_a_snapshot_has_them() -> None:
     history = History()
     ours = history.ours(5)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -28,7 +28,7 @@ from frazil.sources import kinds
 from frazil.tables.rules import channels
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.stages import connector_in_names, stage_of_data
-from frazil.tables.rules.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors, was_set
+from frazil.tables.rules.state import SOURCE_SNAPSHOT, SnapshotState, TableState, ancestors, log_without, was_set
 
 VERSION: Final = 2
 PREFIX: Final = "frazil.tokens."
@@ -276,9 +276,21 @@ def _by_history(state: TableState, table: str, connector: str, expired: Collecti
         raise TableBegunAnew(table, connector)
     # All of the history is younger than that commit. So if main was set to a part of it, then after the commit, which
     # need not be part of what expired.
-    if was_set(state, history, expired):
+    if was_set(state, history, expired) or _was_left(state, history, tokens, expired):
         raise TokensUncertain.moved(table, connector)
     return tokens
+
+
+def _was_left(state: TableState, history: Sequence[SnapshotState], tokens: Tokens, expired: Collection[int]) -> bool:
+    """Whether main was at the snapshot that carries the tokens, and was then set to a history without it.
+
+    A snapshot in the log that is not part of the history is one that main left: had it been committed to, the next one
+    would have it for its parent.
+    """
+    part = {snapshot.id for snapshot in history}
+    left = {entry.snapshot for entry in log_without(state, expired)} - part
+    found = (state.snapshot(each) for each in left)
+    return any(each is not None and each.sequence_number == tokens.snapshot_seq for each in found)
 
 
 def _is_picked_from_us(state: TableState, snapshot: SnapshotState, source: int, connector: str) -> bool:
