@@ -76,7 +76,8 @@ def test_the_form_is_the_documented_one() -> None:
                 "channels": {
                     "tokens": [None, "1041"],
                     "epochs": [None, 3],
-                    "counts": [[0, 0, 0], [1040, 1042, 2]],
+                    "parsed": [0, 1042],
+                    "errors": [0, 2],
                     "lost": [0, 5],
                     "times": [None, 1_760_000_000_000],
                 },

@@ -1,11 +1,12 @@
 """What tokens say of channels, and how it is written: in columns, for a topic may have thousands of them.
 
-    {"tokens": ["1041", null], "epochs": [3, null], "counts": [[1040, 1042, 2], [0, 0, 0]],
+    {"tokens": ["1041", null], "epochs": [3, null], "parsed": [1042, 0], "errors": [2, 0],
      "times": [1760000000000, null]}
 
 A token is what the source calls the last record covered (null: the channel was never opened), an epoch a leader epoch
-whose leader had everything up to there (KIP-320), counts are rows inserted, records parsed and records rejected, lost
-are records the source lost, times the ms since the epoch of the commit that last moved the channel.
+whose leader had everything up to there (KIP-320). Parsed are records read, errors those rejected, skipped those that
+became no row on purpose; all others are rows. Lost are records the source lost, times the ms since the epoch of the
+commit that last moved the channel.
 
 The source chooses what its partitions are called. Numbers from 0 on are the places in the lists; any other ids stand in
 a list of their own, `ids`. A column that says the same of all channels as of one never opened is left out.
@@ -14,7 +15,7 @@ a list of their own, `ids`. A column that says the same of all channels as of on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from frazil.model import PartitionId
@@ -53,6 +54,8 @@ _UNOPENED: Final = Channel()
 _COLUMNS: Final[Mapping[str, str]] = {
     "tokens": "token",
     "epochs": "leader_epoch",
+    "parsed": "parsed",
+    "errors": "errors",
     "times": "time",
     "lost": "lost",
     "closed": "closed",
@@ -75,9 +78,9 @@ def encode(channels: Mapping[PartitionId, Channel]) -> dict[str, Any]:
         values = [getattr(each, field) for each in found]
         if any(value != getattr(_UNOPENED, field) for value in values):
             document[name] = values
-    if any(each.parsed or each.inserted or each.errors for each in found):
-        document["counts"] = [[each.inserted, each.parsed, each.errors] for each in found]
-    return document
+    # The rows are about as many as the records: what is left of them compresses to nothing.
+    skipped = [each.parsed - each.inserted - each.errors for each in found]
+    return {**document, "skipped": skipped} if any(skipped) else document
 
 
 def decode(document: Mapping[str, Any]) -> dict[PartitionId, Channel]:
@@ -90,10 +93,9 @@ def decode(document: Mapping[str, Any]) -> dict[PartitionId, Channel]:
     ids: Sequence[PartitionId] = document.get("ids", range(count))
     columns = {field: document.get(name, [getattr(_UNOPENED, field)] * count) for name, field in _COLUMNS.items()}
     columns["parents"] = [tuple(each) for each in columns["parents"]]
-    counts = document.get("counts", [(0, 0, 0)] * count)
-    rows = zip(counts, *columns.values(), strict=True)
+    channels = [Channel(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+    skipped = document.get("skipped", [0] * count)
     channels = [
-        Channel(inserted=inserted, parsed=parsed, errors=errors, **dict(zip(columns, values, strict=True)))
-        for (inserted, parsed, errors), *values in rows
+        replace(each, inserted=each.parsed - each.errors - left) for each, left in zip(channels, skipped, strict=True)
     ]
     return dict(zip(ids, channels, strict=True))
