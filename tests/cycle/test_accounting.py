@@ -201,3 +201,20 @@ def test_the_error_is_that_of_the_rejects_code(code: str, column: str | None, ki
     assert ("column" in str(error)) == (column is not None)
     assert "does not fit" in str(error)
     assert """starts with '{"a": secret}'""" in str(error)
+
+
+def test_whole_pieces_that_a_table_has_already_are_no_hole_and_move_nothing() -> None:
+    tokens = with_channel(Tokens("n", "c", "o", 1), orders(0), Channel("59"), "cluster", "id")
+    staged = [task(piece(0, 50, 50), piece(1, 0, 3)), task(piece(0, 60, 100))]
+
+    progress = advances(parts(staged), tokens)
+
+    assert (progress[orders(0)].start, progress[orders(0)].covered) == (at(60), at(100))
+    assert (progress[orders(0)].parsed, progress[orders(1)].covered) == (40, at(3))
+    assert advances(parts(staged[:1]), tokens)[orders(0)].covered == at(60)
+
+
+def test_a_table_whose_first_piece_is_missing_does_not_move() -> None:
+    tokens = with_channel(Tokens("n", "c", "o", 1), orders(0), Channel("59"), "cluster", "id")
+
+    assert advances(parts([task(piece(0, 70, 100))]), tokens)[orders(0)].covered == at(60)

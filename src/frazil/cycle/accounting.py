@@ -60,10 +60,16 @@ def mixed(staged: Iterable[Staged]) -> SourcePartition | None:
     return None
 
 
-def advances(staged: Iterable[Staged | StagedTable]) -> dict[SourcePartition, Advance]:
-    """How far each partition was read, or its channel on one table came: its sub-ranges up to the first hole."""
+def advances(staged: Iterable[Staged | StagedTable], tokens: Tokens | None = None) -> dict[SourcePartition, Advance]:
+    """How far each partition was read, or its channel on one table came: its sub-ranges up to the first hole.
+
+    Args:
+        staged: what tasks did.
+        tokens: those of the table; of a range that was cut, it may have whole pieces already.
+    """
     pieces = _pieces(each for part in staged for each in part.ranges)
-    return {partition: _joined(found) for partition, found in pieces.items()}
+    starts = {partition: tokens.position(partition) if tokens else None for partition in pieces}
+    return {partition: _joined(found, starts[partition] or found[0].start) for partition, found in pieces.items()}
 
 
 def average_sizes(staged: Iterable[Staged]) -> dict[str, float]:
@@ -148,10 +154,11 @@ def _pieces(ranges: Iterable[StagedRange]) -> dict[SourcePartition, list[StagedR
     return {partition: sorted(found, key=lambda each: each.start) for partition, found in pieces.items()}
 
 
-def _joined(pieces: Sequence[StagedRange]) -> Advance:
-    covered = pieces[0].start
+def _joined(pieces: Sequence[StagedRange], covered: Position) -> Advance:
     total = Advance(covered, covered)
     for piece in pieces:
+        if piece.start < covered and piece.covered <= covered:
+            continue
         if piece.start != covered:
             break
         if piece.start < piece.covered:

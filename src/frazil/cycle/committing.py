@@ -71,7 +71,7 @@ class Committing:
         self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
     ) -> Committed:
         table, stage = opened.table, self._tasks.stage(opened)
-        tokens = moved(opened.tokens, advances(staged), facts, time.time_ns() // 1_000_000)
+        tokens = moved(opened.tokens, advances(staged, opened.tokens), facts, time.time_ns() // 1_000_000)
         files = [file for part in staged for file in part.files]
         keeps_rejects = self._settings.errors_tolerance == "all"
         reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]
