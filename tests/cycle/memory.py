@@ -8,6 +8,8 @@ from tests.memory import MemoryCatalog, MemoryCluster, MemoryRecord, MemoryTable
 
 from frazil.config import ConnectorSettings, load
 from frazil.cycle import Ingestion
+from frazil.cycle.destinations import Routing, destinations
+from frazil.errors import CatalogUnavailable, FrazilError
 from frazil.model import SourcePartition, TableName
 
 TABLE = TableName(("public",), "ORDERS")
@@ -32,6 +34,8 @@ class World:
 
     cluster: MemoryCluster = field(default_factory=MemoryCluster)
     catalog: MemoryCatalog = field(default_factory=MemoryCatalog)
+    routing: Routing = destinations
+    """What says which tables topics feed."""
 
     def produce(self, count: int, partition: int = 0, topic: str = "orders") -> None:
         log = self.cluster.topics[topic].logs[partition]
@@ -39,7 +43,7 @@ class World:
 
     def connector(self, **keys: str) -> Ingestion:
         """A process that opens the connector; it has read nothing yet."""
-        return ingestion(settings(**keys), self.cluster, self.catalog)
+        return ingestion(settings(**keys), self.cluster, self.catalog, routing=self.routing)
 
     def run(self, **keys: str) -> Ingestion:
         """A process that opens the connector and reads what there is."""
@@ -54,6 +58,34 @@ class World:
     def offsets(self, partition: int = 0, topic: str = "orders") -> list[int]:
         """The offsets whose rows are in the table."""
         return sorted(row.offset for row in self.table.rows() if row.partition == SourcePartition(topic, partition))
+
+
+class Trouble:
+    """Fails requests about one table."""
+
+    def __init__(self, world: World, name: TableName, *requests: str, error: FrazilError | None = None) -> None:
+        self.error = error or CatalogUnavailable(f"read {name}", "its metadata file cannot be read")
+        self.count = 0
+        self._name, self._requests = name, requests
+        world.catalog.on_table_request = self
+
+    def __call__(self, request: str, name: TableName) -> None:
+        if name == self._name and request in self._requests:
+            self.count += 1
+            raise self.error
+
+    def end(self) -> None:
+        self._requests = ()
+
+
+class Clock:
+    """The monotonic clock by which tables wait."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
 def orders(partition: int = 0) -> SourcePartition:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from structlog.testing import capture_logs
-from tests.cycle.memory import World
+from tests.cycle.memory import Clock, Trouble, World
 from tests.memory import MemoryRecord
 
 from frazil.cycle import Ingestion
@@ -17,34 +17,6 @@ from frazil.tables.rules.tokens import read
 
 GOOD, BAD = (TableName(("public",), name) for name in ("GOOD", "BAD"))
 TOPICS = "good,bad"
-
-
-class Trouble:
-    """Fails requests about one table."""
-
-    def __init__(self, world: World, name: TableName, *requests: str, error: FrazilError | None = None) -> None:
-        self.error = error or CatalogUnavailable(f"read {name}", "its metadata file cannot be read")
-        self.count = 0
-        self._name, self._requests = name, requests
-        world.catalog.on_table_request = self
-
-    def __call__(self, request: str, name: TableName) -> None:
-        if name == self._name and request in self._requests:
-            self.count += 1
-            raise self.error
-
-    def end(self) -> None:
-        self._requests = ()
-
-
-class Clock:
-    """The monotonic clock by which tables wait."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture
