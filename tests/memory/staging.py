@@ -193,7 +193,7 @@ def _reject(partition: SourcePartition, offset: int) -> Reject:
 
 def _drift(task: Task, read: dict[Range, dict[int, MemoryRecord]]) -> NewKeys:
     known = {folded(column.name) for column in task.shape.columns}
-    found = NewKeys(task.room)
+    found = NewKeys(task.column_budget)
     for each, records in read.items():
         for offset, record in records.items():
             if record.value is None or isinstance(record.value, bytes):

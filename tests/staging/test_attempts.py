@@ -9,14 +9,13 @@ from pathlib import Path
 import duckdb
 import pytest
 from tests.disks import SmallDisk
+from tests.pipes.default.chunks import columns
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition, Staged, TableName, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 from frazil.testing.records import produce
-
-from .chunks import columns
 
 
 @pytest.fixture

@@ -12,13 +12,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
+from tests.pipes.default.chunks import columns
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Column, Range, SourcePartition, TableName, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
-
-from .chunks import columns
 
 MB = 1024 * 1024
 MakeTask = Callable[..., Task]

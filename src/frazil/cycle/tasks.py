@@ -12,7 +12,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
 from frazil.model import Range, SourcePartition, TableName, Task, WriteShape
-from frazil.pipes.default.pipe import is_metadata
+from frazil.pipes.record_metadata import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
 from frazil.tables import reject_lists
@@ -130,11 +130,11 @@ class Tasks:
             conversion=self._settings.conversion,
             tolerance=self._settings.errors_tolerance,
             most_bytes=self._settings.cycle_max_bytes,
-            room=self.room(opened),
+            column_budget=self.column_budget(opened),
             synced=self._settings.disk_sync,
         )
 
-    def room(self, opened: OpenTable) -> int:
+    def column_budget(self, opened: OpenTable) -> int:
         """How many columns a table may still get."""
         columns = (column.type for column in self._shape(opened).columns if not is_metadata(column))
         return max(0, self._settings.columns_max - width_of(columns))
@@ -160,7 +160,7 @@ class Tasks:
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
             shape = self._shapes[name] = opened.table.shape()
-            self._shapes[name] = replace(shape, evolves=shape.evolves and self.room(opened) > 0)
+            self._shapes[name] = replace(shape, evolves=shape.evolves and self.column_budget(opened) > 0)
         return self._shapes[name]
 
 

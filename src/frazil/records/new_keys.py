@@ -1,4 +1,4 @@
-"""New keys, as far as there is room for columns of them."""
+"""New keys, as far as a table may get columns for them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ MIXED: Final = ObservedType(frozenset({"string"}), fields=())
 class NewKeys(dict[str, ObservedType]):
     """What was seen of new keys, those that were seen first; however many come, these stay few."""
 
-    def __init__(self, room: int) -> None:
-        """Hold keys for `room` columns, fields of structs counted among them."""
+    def __init__(self, column_budget: int) -> None:
+        """Hold keys for `column_budget` columns, fields of structs counted among them."""
         super().__init__()
-        self._room = room
+        self._budget = column_budget
         self._last: dict[str, ObservedType] = {}
         """What was noted last of each key: most records look like the one before."""
 
     def note(self, key: str, seen: ObservedType) -> None:
-        """Take note of what was seen of a key, unless there is no room for it."""
+        """Take note of what was seen of a key, unless the budget is used up."""
         if self._is_like_last(key, seen):
             return
         known = self.get(key)
-        if known is None and not self._room:
+        if known is None and not self._budget:
             return
         self._last[key] = seen
         merged = self._together(known, seen)
-        self._room += (0 if known is None else _size(known)) - _size(merged)
+        self._budget += (0 if known is None else _size(known)) - _size(merged)
         self[key] = merged
 
     def note_all(self, drift: Drift) -> None:
@@ -48,7 +48,7 @@ class NewKeys(dict[str, ObservedType]):
             return False
         known = self.get(key)
         if known is None:
-            return self._room > 0
+            return self._budget > 0
         if not _is_same(self._together(known, seen), known):
             return True
         self._last[key] = seen
@@ -59,9 +59,9 @@ class NewKeys(dict[str, ObservedType]):
         return last == seen and last is not None and not _is_earlier(seen, last)
 
     def _together(self, known: ObservedType | None, seen: ObservedType) -> ObservedType:
-        """Both, as far as there is room."""
+        """Both, as far as the budget goes."""
         merged = seen if known is None else known.merged_with(seen)
-        left = self._room + (0 if known is None else _size(known))
+        left = self._budget + (0 if known is None else _size(known))
         return merged if _size(merged) <= left else replace(MIXED, first=merged.first)
 
 

@@ -130,15 +130,15 @@ class _Stage:
         self._storage = Storage(task.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._scratch = Path(tempfile.mkdtemp(dir=worker.scratch()))
-        self._pipe = DefaultPipe(task.shape.columns, task.conversion.normalizes)
         self._topic = task.ranges[0].partition.topic
-        self._projector = Projector(
-            worker.connection(), self._pipe, self._topic, task.conversion, evolves=task.shape.evolves, room=task.room
+        pipe = DefaultPipe(
+            task.shape.columns, task.conversion, evolves=task.shape.evolves, column_budget=task.column_budget
         )
+        self._projector = Projector(worker.connection(), pipe, self._topic)
         self._rejects = RejectFile(self._scratch / "rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[int] = Counter()
-        self._drift = NewKeys(task.room)
+        self._drift = NewKeys(task.column_budget)
         self._dropped = Dropped()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -252,7 +252,7 @@ class _Stage:
     def _keep(self, written: Written) -> None:
         location = self._named(self._task.data_path, len(self._files))
         self._storage.move(written.path, location)
-        metrics = iceberg_metrics(self._pipe.columns, written.statistics)
+        metrics = iceberg_metrics(self._task.shape.columns, written.statistics)
         self._files.append(StagedFile(location, written.rows, written.size, metrics))
 
     def _named(self, pattern: str, number: int) -> str:

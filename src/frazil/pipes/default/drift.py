@@ -1,20 +1,29 @@
-"""What a task sees in keys that have no column: the shapes of their values, from which columns can be made."""
+"""What a task sees in keys that have no column: the shapes of their values, from which columns can be made.
+
+Records whose new keys look like those before them are nothing new: the decoder of the fast tier accepts them, by the
+types that `like` gives it. Only the others are looked at here.
+"""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isinf
-from typing import Any, Final
+from typing import Annotated, Any, Final, Union
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Meta, Raw, UnsetType
 
-from frazil.model import NOTHING_OBSERVED, ObservedType, Position
-from frazil.pipes.default.decoder import REFUSED
+from frazil.model import NOTHING_OBSERVED, Column, Conversion, Drift, ObservedType, Position
+from frazil.pipes.default.decoder import LONG, REFUSED, Undescribed, is_field_name, struct
 from frazil.pipes.default.exact_json import CoercionError, Object, is_text, parse
 from frazil.pipes.default.exact_json import raw as written
-from frazil.records.new_keys import MIXED
+from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.default.projection import Projection
+from frazil.pipes.evolution import columns_for, unambiguous
+from frazil.records.new_keys import MIXED, NewKeys
+from frazil.records.rejects import RejectReason
 from frazil.sql import LONGEST_NAME
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
@@ -23,6 +32,62 @@ _DEEPEST: Final = 50
 """Levels below which a value counts as nested, whatever is in it."""
 
 _SCALARS: Final = {ord("n"): "null", ord("t"): "boolean", ord("f"): "boolean", ord('"'): "string"}
+
+
+class DriftWatch:
+    """Collects the new keys of the records of one chunk, which come in the order of where they lie."""
+
+    def __init__(
+        self,
+        projection: Projection,
+        conversion: Conversion,
+        column_budget: int,
+        position: Callable[[int], Position],
+    ) -> None:
+        """Watch the records that go to the table of `projection`, which may get `column_budget` columns.
+
+        Args:
+            projection: which keys have columns.
+            conversion: the rules as the connector has configured them.
+            column_budget: how many columns the table may still get.
+            position: where the record of a row lies.
+        """
+        self.found = NewKeys(column_budget)
+        """The new keys of records that land if these get columns."""
+
+        self.rejected: dict[int, RejectReason] = {}
+        """Why rows with new keys would not even then; where no key is found, those are all the rows with new keys."""
+
+        self._projection = projection
+        self._conversion = conversion
+        self._position = position
+        self._levels = _DEEPEST if conversion.nested_type == "struct" else 0
+
+    def look(self, row: int, value: bytes) -> bool:
+        """Whether the record has something new."""
+        seen = _seen_in(value, self._projection.is_settled, self._levels, self._position(row))
+        if not seen or not self.found.would_learn(seen):
+            return False
+        if reason := self._unfit_even_then(value, seen):
+            self.rejected[row] = reason
+        else:
+            self.found.note_all(seen)
+        return True
+
+    def decoded(self) -> dict[str, Any]:
+        """The keys the fast tier's decoder may accept, and as what: values with nothing new."""
+        return {key: _like(seen, self._levels) for key, seen in self.found.items() if is_field_name(key)}
+
+    def _unfit_even_then(self, value: bytes, seen: Drift) -> RejectReason | None:
+        """Why a record is no row even of a table with the columns its own keys would be given; None if it is one.
+
+        Other records may make a column wider, so that a record fits that does not by itself: then its keys are found
+        when it is staged for that column.
+        """
+        keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
+        added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
+        evolved = Projection((*keys.columns, *added), keys.normalizes)
+        return ExactValidation(evolved, self._conversion, keeps_unknown=True).diagnose(value.decode())
 
 
 def members(value: bytes | str | Raw) -> Mapping[str, Raw]:
@@ -48,19 +113,18 @@ def seen_in(
         deep: whether to look into objects and arrays.
         at: where the record lies.
     """
-    levels = _DEEPEST if deep else 0
+    return _seen_in(value.encode(), known, _DEEPEST if deep else 0, at)
+
+
+def _seen_in(
+    value: bytes, known: Callable[[str], bool], levels: int, at: Position | None
+) -> Mapping[str, ObservedType]:
     try:
         return {key: _seen(raw, levels, at) for key, raw in members(value).items() if not known(key)}
     except REFUSED:
-        return _seen_exactly(value, known, levels, at)
-
-
-def _seen_exactly(
-    value: str, known: Callable[[str], bool], levels: int, at: Position | None
-) -> Mapping[str, ObservedType]:
-    """What a record looks like that msgspec cannot read, as the exact tier reads it."""
+        pass
     try:
-        parsed = parse(value)
+        parsed = parse(value.decode())
     except (CoercionError, RecursionError):
         return {}
     if not isinstance(parsed, Object):
@@ -112,3 +176,30 @@ def _scalar(text: bytes) -> str:
         # Beyond a double's range, too, only text keeps the value.
         return "huge" if isinf(float(text)) else "double"
     return "long" if len(text) < 21 and -(2**63) <= int(text) < 2**63 else "huge"
+
+
+_LIKE: Final[dict[str, Any]] = {"null": None, "boolean": bool, "long": LONG, "string": str}
+_NO_INTEGER: Final = Annotated[int, Meta(ge=1, le=0)]
+"""Without it, the decoder takes whole numbers for fractions."""
+
+
+def _like(seen: ObservedType, levels: int) -> Any:
+    """What the decoder accepts as values that look like what was seen; `levels` as they were looked into."""
+    kinds = [_LIKE[kind] for kind in sorted(seen.scalars) if kind in _LIKE]
+    if "double" in seen.scalars:
+        kinds += [float] if "long" in seen.scalars else [float, _NO_INTEGER]
+    if seen.element is not None:
+        kinds.append(types.GenericAlias(list, _like(seen.element, levels - 1) if levels else Raw))
+    if seen.fields is not None:
+        kinds.append(_object_like(dict(seen.fields), levels - 1) if levels else _AnyObject)
+    return Union[tuple(kinds)] if kinds else Undescribed  # noqa: UP007 (as many as there are)
+
+
+class _AnyObject(msgspec.Struct):
+    pass
+
+
+def _object_like(fields: Mapping[str, ObservedType], levels: int) -> Any:
+    named = {f"field_{number}": key for number, key in enumerate(fields) if is_field_name(key)}
+    kinds = [(place, _like(fields[key], levels) | UnsetType, UNSET) for place, key in named.items()]
+    return struct("Object", kinds, named)

@@ -8,7 +8,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 from frazil.model import Primitive
-from frazil.pipes.default.exact_json import CoercionError, Number, is_text, shown, unfit
+from frazil.pipes.default.exact_json import CoercionError, Number, is_text, shown, wrong_kind
 
 RANGES: Final = {"int": 2**31, "long": 2**63}
 """The first whole number above a type's range."""
@@ -51,7 +51,7 @@ def boolean(value: Any) -> str:
             return "true" if number else "false"
     elif is_text(value) and (found := _TRUTHS.get(value.strip(_BLANKS).lower())):
         return found
-    raise unfit(value, "boolean")
+    raise wrong_kind(value, "boolean")
 
 
 def whole(name: str, value: Any, *, rounds: bool) -> str:
@@ -97,7 +97,7 @@ def floating(name: str, value: Any) -> str:
         return f'"{found}"'
     text = value.strip(_BLANKS) if isinstance(value, str) else ""
     if not _FRACTION.fullmatch(text):
-        raise unfit(value, name)
+        raise wrong_kind(value, name)
     number = float(text)
     if abs(number) >= (_LARGEST_FLOAT if name == "float" else float("inf")):
         raise _out_of_range(value, name)
@@ -129,7 +129,7 @@ def _exact(value: Any, name: str) -> Decimal:
     """The value of a number or of the text of one."""
     number = _read(value.strip(_BLANKS)) if isinstance(value, str) else None
     if number is None:
-        raise unfit(value, name)
+        raise wrong_kind(value, name)
     return number
 
 
