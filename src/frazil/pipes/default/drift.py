@@ -16,9 +16,8 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import NOTHING_OBSERVED, Column, Conversion, Drift, ObservedType, Position
-from frazil.pipes.default.decoder import LONG, REFUSED, Undescribed, is_field_name, struct
-from frazil.pipes.default.exact_json import CoercionError, Object, is_text, parse
-from frazil.pipes.default.exact_json import raw as written
+from frazil.pipes.default.decoder import LONG, Undescribed, is_field_name, struct
+from frazil.pipes.default.exact_json import CoercionError, Number, Object, parse
 from frazil.pipes.default.exact_validation import ExactValidation
 from frazil.pipes.default.projection import Projection
 from frazil.pipes.evolution import columns_for, unambiguous
@@ -27,11 +26,8 @@ from frazil.records.rejects import RejectReason
 from frazil.sql import LONGEST_NAME
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
-_ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _DEEPEST: Final = 50
 """Levels below which a value counts as nested, whatever is in it."""
-
-_SCALARS: Final = {ord("n"): "null", ord("t"): "boolean", ord("f"): "boolean", ord('"'): "string"}
 
 
 class DriftWatch:
@@ -65,10 +61,11 @@ class DriftWatch:
 
     def look(self, row: int, value: bytes) -> bool:
         """Whether the record has something new."""
-        seen = _seen_in(value, self._projection.is_settled, self._levels, self._position(row))
+        text = value.decode()
+        seen = seen_in(text, self._projection.is_settled, deep=self._levels > 0, at=self._position(row))
         if not seen or not self.found.would_learn(seen):
             return False
-        if reason := self._unfit_even_then(value, seen):
+        if reason := self._unfit_even_then(text, seen):
             self.rejected[row] = reason
         else:
             self.found.note_all(seen)
@@ -78,7 +75,7 @@ class DriftWatch:
         """The keys the fast tier's decoder may accept, and as what: values with nothing new."""
         return {key: _like(seen, self._levels) for key, seen in self.found.items() if is_field_name(key)}
 
-    def _unfit_even_then(self, value: bytes, seen: Drift) -> RejectReason | None:
+    def _unfit_even_then(self, text: str, seen: Drift) -> RejectReason | None:
         """Why a record is no row even of a table with the columns its own keys would be given; None if it is one.
 
         Other records may make a column wider, so that a record fits that does not by itself: then its keys are found
@@ -87,10 +84,10 @@ class DriftWatch:
         keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
         added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
         evolved = Projection((*keys.columns, *added), keys.normalizes)
-        return ExactValidation(evolved, self._conversion, keeps_unknown=True).diagnose(value.decode())
+        return ExactValidation(evolved, self._conversion, keeps_unknown=True).diagnose(text)
 
 
-def members(value: bytes | str | Raw) -> Mapping[str, Raw]:
+def members(value: bytes | str) -> Mapping[str, Raw]:
     """The members of a JSON object, unparsed; of a key given twice the last.
 
     Raises:
@@ -113,52 +110,28 @@ def seen_in(
         deep: whether to look into objects and arrays.
         at: where the record lies.
     """
-    return _seen_in(value.encode(), known, _DEEPEST if deep else 0, at)
-
-
-def _seen_in(
-    value: bytes, known: Callable[[str], bool], levels: int, at: Position | None
-) -> Mapping[str, ObservedType]:
     try:
-        return {key: _seen(raw, levels, at) for key, raw in members(value).items() if not known(key)}
-    except REFUSED:
-        pass
-    try:
-        parsed = parse(value.decode())
+        parsed = parse(value)
     except (CoercionError, RecursionError):
         return {}
     if not isinstance(parsed, Object):
         return {}
-    return {key: _seen_value(member, levels, at) for key, member in parsed if not known(key)}
+    levels = _DEEPEST if deep else 0
+    return {key: _seen(member, levels, at) for key, member in parsed if not known(key)}
 
 
-def _seen_value(value: Any, levels: int, at: Position | None) -> ObservedType:
+def _seen(value: Any, levels: int, at: Position | None) -> ObservedType:
     match value:
         case Object():
             found = value if levels else ()
-            return _seen_object({key: _seen_value(member, levels - 1, at) for key, member in found}, at)
+            return _seen_object({key: _seen(member, levels - 1, at) for key, member in found}, at)
         case list():
             element = NOTHING_OBSERVED
             for item in value if levels else ():
-                element = element.merged_with(_seen_value(item, levels - 1, at))
+                element = element.merged_with(_seen(item, levels - 1, at))
             return ObservedType(element=element, first=at)
-        case str() if is_text(value):
-            return ObservedType(frozenset({"string"}), first=at)
         case _:
-            return ObservedType(frozenset({_scalar(written(value).encode())}), first=at)
-
-
-def _seen(raw: Raw, levels: int, at: Position | None) -> ObservedType:
-    text = bytes(raw).strip()
-    if text[:1] == b"{":
-        found = members(raw) if levels else {}
-        return _seen_object({key: _seen(member, levels - 1, at) for key, member in found.items()}, at)
-    if text[:1] == b"[":
-        element = NOTHING_OBSERVED
-        for item in _ITEMS.decode(raw) if levels else ():
-            element = element.merged_with(_seen(item, levels - 1, at))
-        return ObservedType(element=element, first=at)
-    return ObservedType(frozenset({_scalar(text)}), first=at)
+            return ObservedType(frozenset({_scalar(value)}), first=at)
 
 
 def _seen_object(fields: Mapping[str, ObservedType], at: Position | None) -> ObservedType:
@@ -168,14 +141,19 @@ def _seen_object(fields: Mapping[str, ObservedType], at: Position | None) -> Obs
     return ObservedType(fields=tuple(sorted(fields.items(), key=lambda item: item[0])), first=at)
 
 
-def _scalar(text: bytes) -> str:
-    kind = _SCALARS.get(text[0])
-    if kind is not None:
-        return kind
-    if not text.lstrip(b"-").isdigit():
-        # Beyond a double's range, too, only text keeps the value.
-        return "huge" if isinf(float(text)) else "double"
-    return "long" if len(text) < 21 and -(2**63) <= int(text) < 2**63 else "huge"
+def _scalar(value: str | bool | None) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case Number() if not value.lstrip("-").isdigit():
+            # Beyond a double's range, too, only text keeps the value.
+            return "huge" if isinf(float(value)) else "double"
+        case Number():
+            return "long" if len(value) < 21 and -(2**63) <= int(value) < 2**63 else "huge"
+        case _:
+            return "string"
 
 
 _LIKE: Final[dict[str, Any]] = {"null": None, "boolean": bool, "long": LONG, "string": str}

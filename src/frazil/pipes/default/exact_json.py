@@ -14,6 +14,10 @@ _SHOWN = 60
 """Characters of a value that a reason shows."""
 
 
+BLANKS: Final = "".join(map(chr, range(33)))
+"""What Java's `trim` removes."""
+
+
 class Number(str):
     """A JSON number as it was written; parsing it would round what a double cannot hold."""
 

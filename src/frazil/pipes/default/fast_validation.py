@@ -142,31 +142,37 @@ class FastValidation:
 
     def _after_learning(self, row: int, value: bytes) -> Any:
         """Learn from a refused record and try again; None if it is still refused."""
-        is_news = self._watch is not None and self._watch.look(row, value)
-        # Each record may bring a new key: the decoder learns those that come again.
-        catches_up = self._is_behind and not is_news
-        self._is_behind |= is_news
         try:
             found = members(value)
         except REFUSED:
-            self._learn_exactly(value)
+            self._learn_exactly(row, value)
             return None
-        learned = self._learn(found)
-        if self._learn_documents(found) or learned or catches_up:
+        if self._catches_up(row, value, found) | self._learn(found) | self._learn_documents(found):
             self._compile()
         try:
             return self._decode(value)
         except REFUSED:
             return None
 
-    def _learn_exactly(self, value: bytes) -> None:
+    def _learn_exactly(self, row: int, value: bytes) -> None:
         """Learn the columns' keys from a record that only exact validation can read: it may land."""
         try:
             parsed = parse(value.decode())
         except (CoercionError, RecursionError):
             return
-        if isinstance(parsed, Object) and self._learn(key for key, _ in parsed if self._projection.column_for(key)):
-            self._compile()
+        if isinstance(parsed, Object):
+            keys = [key for key, _ in parsed]
+            if self._catches_up(row, value, keys) | self._learn(filter(self._projection.column_for, keys)):
+                self._compile()
+
+    def _catches_up(self, row: int, value: bytes, keys: Iterable[str]) -> bool:
+        """Whether the decoder is to learn new keys seen so far; not while each record brings one, as each may."""
+        if self._watch is None or all(map(self._projection.is_settled, keys)):
+            return False
+        if self._watch.look(row, value):
+            self._is_behind = True
+            return False
+        return self._is_behind
 
     def _learn(self, keys: Iterable[str]) -> bool:
         learned = False
@@ -181,7 +187,8 @@ class FastValidation:
             elif key not in self._unknown and len(self._unknown) < _KEYS_LEARNED and self._may_learn(key):
                 self._unknown[key] = f"unknown_{len(self._unknown)}"
                 learned = True
-        self.reading = replace(self.reading, spellings=spellings)
+        if learned:
+            self.reading = replace(self.reading, spellings=spellings)
         return learned
 
     def _learn_documents(self, found: Mapping[str, Raw]) -> bool:
@@ -193,9 +200,10 @@ class FastValidation:
             and column.type == _STRING
             and bytes(raw)[:1] in (b"{", b"[")
         )
-        learned = documents != self.reading.documents
+        if documents == self.reading.documents:
+            return False
         self.reading = replace(self.reading, documents=documents)
-        return learned
+        return True
 
     def _may_learn(self, key: str) -> bool:
         if not is_field_name(key):

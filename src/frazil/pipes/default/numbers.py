@@ -8,7 +8,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 from frazil.model import Primitive
-from frazil.pipes.default.exact_json import CoercionError, Number, is_text, shown, wrong_kind
+from frazil.pipes.default.exact_json import BLANKS, CoercionError, Number, is_text, shown, wrong_kind
 
 RANGES: Final = {"int": 2**31, "long": 2**63}
 """The first whole number above a type's range."""
@@ -16,9 +16,6 @@ RANGES: Final = {"int": 2**31, "long": 2**63}
 _FRACTION: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 """What a `Decimal` holds."""
-
-_BLANKS: Final = "".join(map(chr, range(33)))
-"""What Java's `trim` removes."""
 
 _LARGEST_FLOAT: Final = 3.4028235677973366e38
 """The first double that does not round to a float."""
@@ -49,7 +46,7 @@ def boolean(value: Any) -> str:
         number = _read(value)
         if number is not None and number in (0, 1):
             return "true" if number else "false"
-    elif is_text(value) and (found := _TRUTHS.get(value.strip(_BLANKS).lower())):
+    elif is_text(value) and (found := _TRUTHS.get(value.strip(BLANKS).lower())):
         return found
     raise wrong_kind(value, "boolean")
 
@@ -93,9 +90,9 @@ def floating(name: str, value: Any) -> str:
     Raises:
         CoercionError: it is none, or is out of range.
     """
-    if is_text(value) and (found := _NOT_FINITE.get(value.strip(_BLANKS).lower())):
+    if is_text(value) and (found := _NOT_FINITE.get(value.strip(BLANKS).lower())):
         return f'"{found}"'
-    text = value.strip(_BLANKS) if isinstance(value, str) else ""
+    text = value.strip(BLANKS) if isinstance(value, str) else ""
     if not _FRACTION.fullmatch(text):
         raise wrong_kind(value, name)
     number = float(text)
@@ -127,7 +124,7 @@ _WIDE: Final = Context(prec=100, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN
 
 def _exact(value: Any, name: str) -> Decimal:
     """The value of a number or of the text of one."""
-    number = _read(value.strip(_BLANKS)) if isinstance(value, str) else None
+    number = _read(value.strip(BLANKS)) if isinstance(value, str) else None
     if number is None:
         raise wrong_kind(value, name)
     return number

@@ -7,7 +7,7 @@ import re
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
-from frazil.pipes.default.exact_json import CoercionError
+from frazil.pipes.default.exact_json import BLANKS, CoercionError
 
 TimeType = Literal["date", "time", "timestamp", "timestamptz"]
 
@@ -34,9 +34,6 @@ MILLISECONDS_FROM: Final = 31_536_000_000
 MICROSECONDS_FROM: Final = 1000 * MILLISECONDS_FROM
 NANOSECONDS_FROM: Final = 1000 * MICROSECONDS_FROM
 """The smallest number since the epoch that is nanoseconds (spec 4.3); below are microseconds and so on to seconds."""
-
-_BLANKS: Final = "".join(map(chr, range(33)))
-"""What Java's `trim` removes."""
 
 
 def is_plain(name: TimeType, text: str, *, needs_zone: bool) -> bool:
@@ -69,7 +66,7 @@ def canonical(name: TimeType, text: str, zone: ZoneInfo, *, rounds: bool) -> str
     Raises:
         CoercionError: it is none, or no moment of the years 1 to 9999; the message says why.
     """
-    trimmed = text.strip(_BLANKS)
+    trimmed = text.strip(BLANKS)
     try:
         if _WHOLE.fullmatch(trimmed):
             return _as(name, _since_epoch(int(trimmed), rounds=rounds))
