@@ -1,4 +1,4 @@
-"""How deep a record may be nested, seen by the screen on its bytes as the judge sees it in what they mean."""
+"""How deep a record may be nested, seen by fast validation on its bytes as exact validation sees it in what they mean."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ class FastValidation:
 
 
 _SHALLOW: Final = 2 * DEEPEST
-"""Bytes of a record that has no room for more levels than `DEEPEST`."""
+"""Bytes of a record that is too short for more levels than `DEEPEST`."""
 
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
 _OTHERS: Final = bytes(set(range(256)) - set(b'[]{}"'))
