@@ -83,13 +83,11 @@ class Chunk:
         """How many rows are left."""
         return int(self._rows.num_rows)
 
-    def texts(self) -> list[bytes | None]:
+    def texts(self) -> Iterator[bytes | None]:
         """The JSON texts of all rows, in order; None for a tombstone."""
-        found: list[bytes | None] = []
         for batch in self._rows.column(VALUE).chunks:
             # Several times faster than to_pylist, which makes an Arrow scalar of each cell.
-            found.extend(batch.cast(pa.binary()).to_numpy(zero_copy_only=False))
-        return found
+            yield from batch.cast(pa.binary()).to_numpy(zero_copy_only=False)
 
     def select(self, rows: Iterable[int]) -> list[tuple[int, str | None]]:
         """The JSON texts of the given rows, in order."""

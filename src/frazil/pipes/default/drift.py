@@ -1,7 +1,7 @@
 """What a task sees in keys that have no column: the shapes of their values, from which columns can be made.
 
 Records whose new keys look like those before them are nothing new: the decoder of the fast tier accepts them, by the
-types that `like` gives it. Only the others are looked at here.
+types that `_like` gives it. Only the others are looked at here.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ class DriftWatch:
     ) -> None:
         """Watch the records that go to the table of `projection`, which may get `column_budget` columns.
 
-        Args:
-            projection: which keys have columns.
-            conversion: the rules as the connector has configured them.
-            column_budget: how many columns the table may still get.
-            position: where the record of a row lies.
+        `position` tells where the record of a row lies.
         """
         self.found = NewKeys(column_budget)
         """The new keys of records that land if these get columns."""

@@ -75,7 +75,7 @@ class DefaultPipe:
         if not self._evolves:
             self._settle(chunk, self._fast.refused(chunk.texts(), chunk.dropped), refused=True)
             return True
-        order, texts = chunk.in_order(), chunk.texts()
+        order, texts = chunk.in_order(), [*chunk.texts()]
         watch = DriftWatch(
             self._projection, self._conversion, self._column_budget, lambda row: chunk.position(order[row])
         )
