@@ -51,16 +51,20 @@ class DefaultPipe:
         """At first one that refuses what most records do not do, if records were like that so far."""
         if not self._validate(chunk):
             return
+        was_uniform = self._is_uniform
         if self._is_uniform and self._fast.reading.may_be_strict:
             self._settle(chunk, self._projection.misread(chunk, self._fast.reading, strict=True))
             yield self._select(strict=True)
-            if self._settle_misformed(chunk):
-                yield self._select(strict=True)
             self._is_uniform = False
         self._settle(chunk, self._projection.misread(chunk, self._fast.reading, strict=False))
         self._settle(chunk, self._projection.duplicated(chunk, self._fast.reading))
         yield self._select(strict=False)
-        if self._settle_misformed(chunk):
+        misformed = self._projection.misformed(chunk, self._fast.reading)
+        if misformed:
+            # That may be all there was against the other statement, too.
+            self._is_uniform = was_uniform
+            self._fast.look_closely()
+            self._settle(chunk, misformed)
             yield self._select(strict=False)
 
     def diagnose(self, record: Mapping[str, Any]) -> RejectReason | None:
@@ -87,14 +91,6 @@ class DefaultPipe:
         chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
         self._settle(chunk, (order[row] for row in refused if row not in watch.rejected), refused=True)
         return True
-
-    def _settle_misformed(self, chunk: Chunk) -> bool:
-        """Settle rows with times in forms that the statement does not read, if there are any."""
-        misformed = self._projection.misformed(chunk, self._fast.reading)
-        if misformed:
-            self._fast.look_closely()
-            self._settle(chunk, misformed)
-        return bool(misformed)
 
     def _settle(self, chunk: Chunk, rows: Iterable[int], *, refused: bool = False) -> None:
         """Have exact validation decide about rows, whether fast validation has `refused` them or not."""

@@ -123,14 +123,14 @@ class Projection:
 
     def misformed(self, chunk: Chunk, reading: Reading) -> set[int]:
         """The rows that make `select` fail with `TIME_FORM`."""
+        checked = [column for column in self.payload() if is_checked(column)]
+        times = Reading({column.name: reading.spellings.get(column.name, ()) for column in checked})
         wrong = [
             f"NOT coalesce({_has_form(column, value)} OR {_is_number(value)}, true)"
-            for column in self.payload()
-            if is_checked(column)
-            for value in self._reads(column, reading)
+            for column in checked
+            for value in self._reads(column, times)
         ]
-        parsed = self._parsed(reading, strict=False)
-        return _where(chunk, wrong, parsed)
+        return _where(chunk, wrong, self._parsed(times, strict=False))
 
     def misread(self, chunk: Chunk, reading: Reading, *, strict: bool) -> set[int]:
         """The rows that `select` reads without failing, and not as they are meant."""
