@@ -62,16 +62,18 @@ def stage_all(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:
     """Stage every task of one Spark partition; the function Spark runs in its Python workers."""
     worker.drop_archive_importers()
     # Spark reuses a worker only if its iterator is drained: no early return here.
-    for tasks in groups:
-        for task in tasks:
-            yield stage(task)
+    with worker.undisturbed():
+        for tasks in groups:
+            for task in tasks:
+                yield stage(task)
 
 
 def stage_nothing(numbers: Iterator[int]) -> Iterator[int]:
     """Make a worker ready for `stage_all`: being called at all has imported this module."""
     worker.drop_archive_importers()
     worker.connection()
-    yield from numbers
+    with worker.undisturbed():
+        yield from numbers
 
 
 def stage(task: Task) -> Staged:
@@ -168,6 +170,7 @@ class _Stage:
             self._project(table, records)
             # The next chunk is read while these names would still hold this one.
             del table, records
+            worker.collect()
         self._rejects.close()
         if self._drift:
             # The table gets new columns and the ranges are staged again: nothing of this try may be committed.
