@@ -45,7 +45,8 @@ def lenient_utf8(column: pa.BinaryArray) -> TextColumn:
 
 def empty_as_null(column: pa.BinaryArray) -> pa.BinaryArray:
     """The column with empty cells made null: an empty body is no JSON document but none at all (spec 4.1)."""
-    return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.binary()), column)
+    empty = pc.equal(pc.binary_length(column), 0)
+    return pc.if_else(empty, pa.scalar(None, pa.binary()), column) if pc.any(empty).as_py() else column
 
 
 def without_mark(column: pa.BinaryArray) -> pa.BinaryArray:
