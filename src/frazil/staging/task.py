@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
 import tempfile
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-import structlog
 
 from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.model import Staged, StagedFile, StagedRange, StageFailure, Task
@@ -40,7 +40,8 @@ _CHUNK_RECORDS = 200_000
 
 _TOO_LARGE = "the record takes more memory than a worker has for one: it holds too many values"
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
+# Spark shows what workers print; a library for more than that would take a worker a quarter of its start.
 
 
 class Count(Protocol):
@@ -92,9 +93,8 @@ def stage(task: Task) -> Staged:
         worker.evict(task.reader)
         worker.drop_connection()
         # As text: a renderer that shows local variables would show the client's secrets.
-        _log.error(
-            "staging failed", ranges=[str(each.partition) for each in task.ranges], traceback=traceback.format_exc()
-        )
+        ranges = ", ".join(str(each.partition) for each in task.ranges)
+        _log.error("staging failed, of %s\n%s", ranges, traceback.format_exc())
         return Staged(
             task.shape,
             (),
