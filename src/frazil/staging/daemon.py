@@ -5,6 +5,7 @@ Spark runs it in place of its own where `spark.python.daemon.module` names it.
 
 from __future__ import annotations
 
+import atexit
 import gc
 
 from pyspark import daemon
@@ -15,4 +16,6 @@ if __name__ == "__main__":
     # So that the workers' collections neither look at what was imported nor make pages of it their own.
     gc.collect()
     gc.freeze()
+    # Else libraries complain, when it ends, of what was never freed.
+    atexit.register(gc.unfreeze)
     daemon.manager()

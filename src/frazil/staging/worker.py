@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import hashlib
 import sys
@@ -97,6 +98,8 @@ def undisturbed() -> Iterator[None]:
     if not _frozen:
         gc.collect()
         gc.freeze()
+        # Else libraries complain, when the process ends, of what was never freed.
+        atexit.register(gc.unfreeze)
         _frozen = True
     was_on = gc.isenabled()
     gc.disable()
