@@ -67,7 +67,7 @@ class JvmSwap:
     def swap(self) -> JvmSnapshot:
         """Replace exactly the base by the next version, or do nothing."""
         made = self._transaction.currentMetadata()
-        mount_check.require(self._name, self._table)
+        mount_check.require(self._name, self._table, self.base.metadata_location)
         try:
             self._transaction.underlyingOps().commit(self._transaction.startMetadata(), made)
         except java_errors() as error:
@@ -94,5 +94,5 @@ class JvmSwap:
 
     def _require(self, file: StagedFile) -> None:
         """Refuse a snapshot that would name a file which is not there any more."""
-        if not self._table.io().newInputFile(file.path).exists():
+        if not mount_check.is_there(self._table, file.path):
             raise CatalogUnavailable(f"find what was staged for {self._name}", f"somebody deleted {file.path}")

@@ -148,7 +148,7 @@ class Table:
             )
         except java_errors() as error:
             raise self.unreadable(error) from error
-        mount_check.require(self.name, self.java)
+        mount_check.require(self.name, self.java, swap.base.metadata_location)
         self._swaps += 1
         return swap
 
@@ -163,7 +163,7 @@ class Table:
         self._refuse_unsupported(state, columns)
         current = state.current
         rows = int((current.summary("total-records") if current else None) or 0)
-        mount_check.require(self.name, self.java, has_rows=rows > 0)
+        mount_check.require(self.name, self.java, state.metadata_location, has_rows=rows > 0)
         return WriteShape(
             table=self.name,
             uuid=state.uuid,
