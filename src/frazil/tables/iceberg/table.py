@@ -222,7 +222,7 @@ class Table:
 
         A separate commit, never part of ours: inside our transaction it would delete files before the swap (tried).
         """
-        if not self.is_ours or time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
+        if time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000) or not self.is_ours:
             return
         self._last_expiry = time.monotonic()
         state = self.state()
