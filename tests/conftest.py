@@ -1,4 +1,4 @@
-"""A real broker for the whole session, topics on it, and a home for the tables of one test."""
+"""What each process of a test run has one of: a broker with topics of each test's own, and a Spark session with catalogs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,26 @@ from pathlib import Path
 import pytest
 import structlog
 from hypothesis import settings
+from pyspark.sql import SparkSession
+from tests import longest_first
+from tests.h2 import h2_jar
+from tests.jars import aws_bundle
 
 from frazil.dev.kafka import KafkaBroker
+from frazil.tables.jvm.session import open_session
 from frazil.testing.topics import FAST_CLEANING, create_topic
 
 MakeTopic = Callable[..., str]
+AddCatalog = Callable[[dict[str, str]], str]
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("frazil", deadline=None)
 settings.load_profile("frazil")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have the files that take longest begin, for each process takes whole files."""
+    longest_first.sort(items)
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +46,36 @@ def own_log() -> Iterator[None]:
     structlog.reset_defaults()
 
 
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of the embedded catalog that tests share; tables are named after topics."""
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="session")
+def spark(lake: Path) -> Iterator[SparkSession]:
+    """A local Spark session with the embedded catalog: the only one there is in this process."""
+    # Some tests have a catalog in that database, others tables on S3.
+    session = open_session(lake, "local[2]", {"spark.jars": f"{h2_jar()},{aws_bundle()}"})
+    yield session
+    session.stop()
+
+
 _numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def add_catalog(spark: SparkSession) -> AddCatalog:
+    """Have Spark know one more catalog, under a name nobody has used: Spark keeps what it first found there."""
+
+    def add(settings: dict[str, str]) -> str:
+        name = f"added{next(_numbers)}"
+        spark.conf.set(f"spark.sql.catalog.{name}", "org.apache.iceberg.spark.SparkCatalog")
+        for key, value in {"cache-enabled": "false", **settings}.items():
+            spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
+        return name
+
+    return add
 
 
 @pytest.fixture

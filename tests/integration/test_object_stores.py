@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
-from tests.integration.conftest import AddCatalog, aws_bundle
+from tests.conftest import AddCatalog
 from tests.integration.outages.watching import Watch, send
 from tests.integration.processes import Running, write_properties
 from tests.integration.waiting import caught_up, until_state
+from tests.jars import aws_bundle
 from tests.proxy import Forward, Proxy, Refuse
 from tests.rest import RestCatalog
 from tests.s3 import BUCKET, Store

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.conftest import AddCatalog
 from tests.h2 import Database
-from tests.integration.conftest import AddCatalog
 from tests.integration.outages.watching import Watch, send
 from tests.integration.waiting import caught_up
 from tests.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow
