@@ -12,8 +12,8 @@ import structlog
 from hypothesis import settings
 from pyspark.sql import SparkSession
 from tests import longest_first
-from tests.h2 import h2_jar
-from tests.jars import aws_bundle
+from tests.support.h2 import h2_jar
+from tests.support.jars import aws_bundle
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.tables.jvm.session import open_session

@@ -16,7 +16,7 @@ from prompt_toolkit.document import Document
 from rich.console import Console
 from tests.cli.answers import EndlessEngine, ReadyEngine, SmallLake
 from tests.cli.homes import home_with_orders
-from tests.integration.processes import FRAZIL
+from tests.support.processes import FRAZIL
 
 from frazil.cli.completing import Completion
 from frazil.cli.prompt import Prompt

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from pyarrow import parquet
 from tests.cli.homes import home_with_orders
-from tests.integration.processes import FRAZIL
-from tests.sessions import Seen
+from tests.support.processes import FRAZIL
+from tests.support.sessions import Seen
 
 from frazil.testing.topics import wait_until
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.support.connectors import KAFKA_JSON
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -17,11 +18,6 @@ from frazil.testing.oracle import verify
 from frazil.testing.report import OracleReport
 
 Connect = Callable[..., Connector]
-
-JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
 
 
 @pytest.fixture
@@ -32,12 +28,11 @@ def connect(spark: SparkSession, lake: Path, broker: KafkaBroker) -> Iterator[Co
     def start(topic: str, name: str | None = None, *, begin: bool = True, **settings: str) -> Connector:
         configuration = {
             "name": name or f"to_{topic}",
-            "connector.class": "frazil.KafkaConnector",
             "topics": topic,
             "bootstrap.servers": broker.bootstrap_servers,
             "frazil.home": str(lake),
             "frazil.commit.interval.ms": "100",
-            **JSON,
+            **KAFKA_JSON,
             **settings,
         }
         connector = Connector.from_properties(configuration, spark)

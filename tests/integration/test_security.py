@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from tests import certificates
-from tests.certificates import PASSWORD
-from tests.integration.waiting import caught_up, until_state
+from tests.support import certificates
+from tests.support.certificates import PASSWORD
+from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.secured import Secured

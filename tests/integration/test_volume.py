@@ -14,8 +14,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 from tests.conftest import AddCatalog
-from tests.h2 import Database
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.support.h2 import Database
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil import Connector
 from frazil.cycle import CycleReport

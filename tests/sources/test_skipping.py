@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Producer
-from tests.proxy import Delay, Forward, Proxy
+from tests.support.proxy import Delay, Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port

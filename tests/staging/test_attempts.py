@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.disks import SmallDisk
+from tests.support.disks import SmallDisk
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition, Staged, TableName, Task, WriteShape

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.proxy import Forward, Proxy
+from tests.support.proxy import Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port

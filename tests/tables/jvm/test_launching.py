@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sessions import Seen, watched
+from tests.support.sessions import Seen, watched
 
 SECRET = "hush"
 OURS = {
