@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
 from hypothesis import settings
 from pyspark.sql import SparkSession
 from tests import longest_first
+from tests.support.brokers import SharedBroker, found, short_lived
 from tests.support.h2 import h2_jar
+from tests.support.homes import home_with_orders
 from tests.support.jars import aws_bundle
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.tables.jvm.session import open_session
 from frazil.testing.topics import FAST_CLEANING, create_topic
+
+NEEDS_TIME = {"broker", "behind", "spark", "orders_home"}
+"""Fixtures that take seconds to be there."""
+
+SHARED = pytest.StashKey[SharedBroker]()
 
 MakeTopic = Callable[..., str]
 AddCatalog = Callable[[dict[str, str]], str]
@@ -27,16 +36,43 @@ settings.register_profile("frazil", deadline=None)
 settings.load_profile("frazil")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have the files that take longest begin, for each process takes whole files."""
+    """Mark as slow what needs a broker or Spark; have the files that take longest begin, as processes take whole files."""
+    for item in items:
+        if not NEEDS_TIME.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
     longest_first.sort(items)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of the run where the broker is that all share."""
+    if SHARED not in node.config.stash:
+        node.config.stash[SHARED] = SharedBroker()
+    node.workerinput["broker"] = node.config.stash[SHARED].place
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the shared broker, in the process that started the others."""
+    if SHARED in config.stash:
+        config.stash[SHARED].end()
+
+
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A running broker that compacts and deletes quickly. Tests that stop a broker start their own."""
-    with KafkaBroker(tmp_path_factory.mktemp("broker"), properties=FAST_CLEANING) as running:
-        yield running
+    if hasattr(request.config, "workerinput"):
+        yield found(request.config.workerinput["broker"])
+    else:
+        with short_lived(tmp_path_factory.mktemp("broker"), properties=FAST_CLEANING) as running:
+            yield running
+
+
+@pytest.fixture(scope="session")
+def orders_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the table ORDERS, which stays empty."""
+    return home_with_orders(tmp_path_factory.mktemp("orders"))
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +117,8 @@ def add_catalog(spark: SparkSession) -> AddCatalog:
 @pytest.fixture
 def make_topic(broker: KafkaBroker, request: pytest.FixtureRequest) -> MakeTopic:
     """Make topics no other test knows: `make_topic(partitions=4, cleanup_policy="compact")` gives the name."""
-    test = re.sub(r"[^A-Za-z0-9]+", "_", request.node.name)[:60].strip("_")
+    process = os.environ.get("PYTEST_XDIST_WORKER", "")
+    test = re.sub(r"[^A-Za-z0-9]+", "_", request.node.name)[:60].strip("_") + process
 
     def make(partitions: int = 1, **config: str) -> str:
         settings = {key.replace("_", "."): value for key, value in config.items()}

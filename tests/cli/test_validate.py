@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import structlog
-from tests.cli.homes import home_with_orders
 from tests.support.connectors import KAFKA_JSON
 from tests.support.processes import frazil, write_properties
 
@@ -37,9 +36,9 @@ def test_a_valid_file_whose_connector_is_called_otherwise_in_tables_says_how(
     assert (code, capsys.readouterr().out) == (0, said)
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return home_with_orders(tmp_path_factory.mktemp("home"))
+@pytest.fixture
+def home(orders_home: Path) -> Path:
+    return orders_home
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
+from tests.support.brokers import short_lived
 from tests.support.sending import numbers, send
 from tests.support.waiting import caught_up, tokens, until_state
 
@@ -31,7 +32,7 @@ def desk(spark: SparkSession, lake: Path, connect: Connect, tmp_path: Path) -> D
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A broker that these tests may kill."""
-    with KafkaBroker(tmp_path_factory.mktemp("own")) as running:
+    with short_lived(tmp_path_factory.mktemp("own")) as running:
         yield running
 
 
@@ -212,7 +213,7 @@ def test_another_cluster_behind_the_same_address_is_told_before_anything_is_read
     connector.stop()
 
     own.stop()
-    with KafkaBroker(tmp_path / "another", own.port) as another:
+    with short_lived(tmp_path / "another", own.port) as another:
         create_topic(another.bootstrap_servers, topic)
         send(another, topic, range(100, 109))
         failing = desk.run(topic, "moves", **here)

@@ -30,6 +30,8 @@ from frazil.errors import Fenced
 from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hush-hush"
 RECALL_EVERY = "frazil.cycle.protocol._RECALL_EVERY"
 

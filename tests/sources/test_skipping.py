@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Producer
+from tests.support.brokers import short_lived
 from tests.support.proxy import Delay, Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
@@ -37,7 +38,7 @@ Statistics = Callable[..., str]
 @pytest.fixture(scope="module")
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBroker, Proxy]]:
     port = free_port()
-    broker = KafkaBroker(tmp_path_factory.mktemp("aborted"), proxied=f"{LOOPBACK}:{port}")
+    broker = short_lived(tmp_path_factory.mktemp("aborted"), proxied=f"{LOOPBACK}:{port}")
     with broker, Proxy(broker.proxied_servers, port) as proxy:
         yield broker, proxy
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.sessions import Seen, watched
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hush"
 OURS = {
     "spark.sql.catalog.lake.credential": r' client:hush-1 \"#!=ü" ',
