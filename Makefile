@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 CLASSES := .venv/.classes
-# Much of a test is waiting for Spark and for Kafka: three at a time keep two cores busy.
-TEST_PROCESSES ?= 3
+# Much of a test is waiting for Spark and for Kafka: four at a time keep two cores busy.
+TEST_PROCESSES ?= 4
 
 ##@ First steps
 

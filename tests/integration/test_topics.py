@@ -11,6 +11,7 @@ from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
 from tests.support.brokers import short_lived
 from tests.support.sending import numbers, send
+from tests.support.truncation import truncate_log
 from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil import Connector
@@ -19,7 +20,6 @@ from frazil.dev.kafka import KafkaBroker
 from frazil.errors import LogTruncated, TopicReplaced
 from frazil.model import SourcePartition
 from frazil.testing.topics import add_partitions, create_topic, delete_records, delete_topic, wait_until
-from frazil.testing.truncation import truncate_log
 
 EARLIEST = Where(place="earliest")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 from tests.support.brokers import short_lived
+from tests.support.truncation import truncate_log
 
 from frazil.errors import BrokerUnavailable
 from frazil.model import Range, SourcePartition, StagedRange
@@ -16,7 +17,6 @@ from frazil.sources.kafka.reader import RangeReader, ReadFailed, consumer_config
 from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.topics import create_topic, wait_until
-from frazil.testing.truncation import truncate_log
 
 pytestmark = pytest.mark.slow
 
