@@ -26,7 +26,7 @@ from frazil.dev.kafka import KafkaBroker
 # The database server is the tests' own.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.h2 import Database, h2_jar
+from tests.support.h2 import Database, h2_jar
 
 SUBJECTS = ("partitions", "embedded", "database")
 

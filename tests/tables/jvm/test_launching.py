@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sessions import Seen, watched
+from tests.support.sessions import Seen, watched
+
+pytestmark = pytest.mark.slow
 
 SECRET = "hush"
 OURS = {
