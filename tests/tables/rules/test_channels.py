@@ -82,7 +82,7 @@ def test_a_column_is_written_once_one_channel_has_something_in_it() -> None:
         {},
         {"tokens": None},
         {"tokens": ["7"], "ids": ["a", "b"]},
-        {"tokens": ["7"], "times": []},
+        {"tokens": ["7"], "time": 5, "behind": []},
         {"tokens": ["7"], "skipped": []},
     ],
 )

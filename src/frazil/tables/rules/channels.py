@@ -1,12 +1,12 @@
 """What tokens say of channels, and how it is written: in columns, for a topic may have thousands of them.
 
     {"tokens": ["1041", null], "epochs": [3, null], "parsed": [1042, 0], "errors": [2, 0],
-     "times": [1760000000000, null]}
+     "time": 1760000000000, "behind": [0, null]}
 
 A token is what the source calls the last record covered (null: the channel was never opened), an epoch a leader epoch
 whose leader had everything up to there (KIP-320). Parsed are records read, errors those rejected, skipped those that
-became no row on purpose; all others are rows. Lost are records the source lost, times the ms since the epoch of the
-commit that last moved the channel.
+became no row on purpose; all others are rows. Lost are records the source lost. The time is that of the newest commit
+that moved one of the channels, in ms since the epoch, and behind is how long before it each of them was last moved.
 
 The source chooses what its partitions are called. Numbers from 0 on are the places in the lists; any other ids stand in
 a list of their own, `ids`. A column that says the same of all channels as of one never opened is left out.
@@ -56,7 +56,6 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "epochs": "leader_epoch",
     "parsed": "parsed",
     "errors": "errors",
-    "times": "time",
     "lost": "lost",
     "closed": "closed",
     "parents": "parents",
@@ -78,6 +77,10 @@ def encode(channels: Mapping[PartitionId, Channel]) -> dict[str, Any]:
         values = [getattr(each, field) for each in found]
         if any(value != getattr(_UNOPENED, field) for value in values):
             document[name] = values
+    newest = max((each.time for each in found if each.time is not None), default=None)
+    if newest is not None:
+        document["time"] = newest
+        document["behind"] = [None if each.time is None else newest - each.time for each in found]
     # The rows are about as many as the records: what is left of them compresses to nothing.
     skipped = [each.parsed - each.inserted - each.errors for each in found]
     return {**document, "skipped": skipped} if any(skipped) else document
@@ -94,8 +97,13 @@ def decode(document: Mapping[str, Any]) -> dict[PartitionId, Channel]:
     columns = {field: document.get(name, [getattr(_UNOPENED, field)] * count) for name, field in _COLUMNS.items()}
     columns["parents"] = [tuple(each) for each in columns["parents"]]
     channels = [Channel(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
-    skipped = document.get("skipped", [0] * count)
+    skipped, behind = document.get("skipped", [0] * count), document.get("behind", [None] * count)
     channels = [
-        replace(each, inserted=each.parsed - each.errors - left) for each, left in zip(channels, skipped, strict=True)
+        replace(
+            each,
+            inserted=each.parsed - each.errors - left,
+            time=None if ago is None else document["time"] - ago,
+        )
+        for each, left, ago in zip(channels, skipped, behind, strict=True)
     ]
     return dict(zip(ids, channels, strict=True))
