@@ -80,9 +80,9 @@ def work(job: Job, number: int, ready: Barrier) -> None:
 
 def checked(connection: duckdb.DuckDBPyConnection, topic: str) -> Land:
     """Every value is checked against its column, bad records would be rejects: what a task of frazil's does."""
-    pipe = DefaultPipe(numbered(TABLES["nested, structs"]), Conversion().normalizes)
+    pipe = DefaultPipe(numbered(TABLES["nested, structs"]), Conversion())
     converter = RecordConverter(Conversion())
-    projector = Projector(connection, pipe, topic, Conversion(), evolves=False)
+    projector = Projector(connection, pipe, topic)
 
     def land(batches: list[pa.RecordBatch], path: Path) -> None:
         now = time.time_ns() // 1_000_000

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-import pyarrow as pa
 
 from common import Answer, tell, told
 from frazil.model import (
@@ -25,18 +23,17 @@ from frazil.model import (
     Task,
     WriteShape,
 )
-from frazil.pipes.default.pipe import DefaultPipe, Reading
+from frazil.pipes.base import Chunk
+from frazil.pipes.default.projection import Projection, Reading
 from frazil.records import metadata
 from frazil.staging import task as staging
-from frazil.staging.project import Projected
-from frazil.staging.write import copy
 from frazil.tables.rules.schema import columns_from_json, schema_to_json
 
 
 def main() -> None:
     job = told()
     if not job.options["checked"]:
-        staging.Projector = Unchecked  # type: ignore[misc,assignment]
+        staging.DefaultPipe = Unchecked  # type: ignore[misc,assignment]
     columns = numbered(TABLES[list(TABLES)[job.options["table"]]])
     shape = WriteShape(TableName(("bench",), "ORDERS"), "", 0, 0, 0, columns, has_rows=True, evolves=False)
     began = time.process_time()
@@ -71,20 +68,20 @@ def main() -> None:
 
 
 class Unchecked:
-    """Stands in for the projector: every key is a column of its own spelling, every value fits."""
+    """Stands in for the default pipe: every key is a column of its own spelling, every value fits."""
 
-    def __init__(self, connection: Any, pipe: DefaultPipe, *_: object, **__: object) -> None:
-        self._connection = connection
-        self._pipe = pipe
-        self._reading = Reading({column.name: [column.name] for column in pipe.payload()}, set())
+    def __init__(self, columns: tuple[Column, ...], *_: object, **__: object) -> None:
+        self.columns = columns
+        self._projection = Projection(columns)
+        self.inputs = self._projection.inputs()
 
-    def project(self, table: pa.Table, _: pa.Table, path: Path) -> Projected:
-        """Project a chunk with the statement the checked projection uses."""
-        self._connection.register("chunk", table)
-        select = self._pipe.select("chunk", self._reading, strict=True)
-        written = copy(self._connection, select, self._pipe.columns, path)
-        self._connection.unregister("chunk")
-        return Projected(written)
+    def statements(self, _: Chunk) -> Iterator[str]:
+        """The statement the checked projection uses."""
+        reading = Reading({column.name: (column.name,) for column in self._projection.payload()})
+        yield self._projection.select(reading, strict=True)
+
+    def diagnose(self, _: Mapping[str, Any]) -> None:
+        """Every record fits."""
 
 
 def numbered(columns: tuple[Column, ...]) -> tuple[Column, ...]:

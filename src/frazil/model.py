@@ -161,6 +161,24 @@ class Column:
     """Iceberg's write default as JSON text; it fills a key that a record has not."""
 
 
+FieldPath: TypeAlias = tuple[str, ...]
+"""The names that lead to a column or field; a list's elements are its `element`, a map's values its `value`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """What a table's columns are to become, so that records land that do not fit them yet."""
+
+    add: Mapping[str, IcebergType] = field(default_factory=dict)
+    """New columns, all of them optional; ids within their types are given by the catalog."""
+
+    widen: Mapping[FieldPath, Primitive] = field(default_factory=dict)
+    """Types that hold all that columns or fields hold now, and more: Iceberg's promotions."""
+
+    relax: frozenset[FieldPath] = frozenset()
+    """Columns and fields that may be NULL from now on."""
+
+
 @dataclass(frozen=True, slots=True)
 class WriteShape:
     """What files are staged for; the commit compares it with the table's own (design section 4, *shape*)."""

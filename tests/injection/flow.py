@@ -157,7 +157,7 @@ class Flow:
                 if isinstance(owner, ast.Name) and owner.id == "self":
                     around = set(module.above(call))
                     methods = [found for found in methods if found[0].parents[found[1]] in around] or methods
-                yield from (found for found in methods if _fits(call, found[1]))
+                yield from (found for found in methods if _fits(call, found[1]) and not _is_promise(found[1]))
 
     def _of_module(self, where: str, name: str) -> Iterator[tuple[Module, _Function]]:
         for module, function in self._functions.get(name, ()):
@@ -242,6 +242,11 @@ class Flow:
 
 def _is_method(module: Module, function: _Function) -> bool:
     return isinstance(module.parents.get(function), ast.ClassDef)
+
+
+def _is_promise(function: _Function) -> bool:
+    """Whether a method of a protocol only says what others return."""
+    return all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in function.body)
 
 
 def _fits(call: ast.Call, function: _Function) -> bool:

@@ -8,17 +8,16 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from tests.injection.texts import NAMES
-from tests.staging.chunks import TOPIC, Table, Worker, column, listed, mapped, struct
+from tests.pipes.default.chunks import Table, Worker, column, listed, mapped, struct
 
 from frazil.model import Column, Conversion, ObservedType, Primitive
 from frazil.pipes.default.drift import seen_in
-from frazil.pipes.default.pipe import DefaultPipe
+from frazil.pipes.default.projection import Projection
 from frazil.pipes.evolution import columns_for, unambiguous
 from frazil.pipes.naming import folded
 from frazil.pipes.types import unsupported
 from frazil.records.metadata import column_type
 from frazil.staging.metrics import iceberg_metrics
-from frazil.staging.project import Projector
 
 VALUES = {
     "string": lambda name: name,
@@ -125,10 +124,7 @@ def test_a_key_that_is_a_word_of_duckdbs_never_becomes_a_field(name: str) -> Non
 
 def evolving(worker: Worker, shape: Sequence[Column], *, normalizes: bool) -> Table:
     """A table that takes new columns."""
-    table = Table(worker, shape, evolves=True)
-    pipe = DefaultPipe(table.columns, normalizes)
-    table._projector = Projector(worker.connection, pipe, TOPIC, Conversion(normalizes=normalizes), evolves=True)
-    return table
+    return Table(worker, shape, Conversion(normalizes=normalizes), evolves=True)
 
 
 PATHS = ["RECORD_METADATA.topic", "record_metadata.HEADERS.key", "s.f", "S.ı", "s.f.element", "l.element", "m.value.x"]
@@ -218,7 +214,7 @@ def test_names_that_spark_takes_for_one_are_one_column(names: tuple[str, ...]) -
     for first, second in itertools.permutations(names, 2):
         drift = {first: ObservedType(frozenset({"long"})), second: ObservedType(frozenset({"double"}))}
         assert columns_for(drift, "variant") == {min(first, second): Primitive("double")}
-        assert DefaultPipe((Column(1, first, Primitive("long")),)).column_for(second)
+        assert Projection((Column(1, first, Primitive("long")),)).column_for(second)
 
 
 def test_two_keys_that_spark_takes_for_one_are_a_reject_unless_one_is_null(worker: Worker) -> None:

@@ -13,13 +13,13 @@ from typing import Literal
 from tests.memory.table import Files, MemoryTable, TableSnapshot, Unsorted, require_sorted, with_snapshot
 
 from frazil.errors import CatalogUnavailable, TableMissing, TableReplaced
-from frazil.model import Column, Conversion, IcebergType, StagedFile, TableName, WriteShape
-from frazil.pipes.naming import folded
+from frazil.model import Column, Conversion, SchemaChange, StagedFile, TableName, WriteShape
 from frazil.pipes.record_metadata import created_type
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.expiry import kept, needed_by_others, oldest_kept, told_by_snapshots
+from frazil.tables.rules.schema import remaining
 from frazil.tables.rules.state import MemoryState, ancestors
 
 Outcome = Literal["told", "lost", "never", "late"]
@@ -184,13 +184,10 @@ class MemoryTarget:
         """What opens the storage at a location."""
         return {}
 
-    def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
-        """Add optional columns; those that somebody added in the meantime stay as they are."""
+    def evolve(self, change: SchemaChange) -> None:
+        """Change the columns; what somebody did to them in the meantime stays as it is."""
         self.refresh()
-        existing = {folded(column.name) for column in self._state.schema}
-        for name, kind in columns.items():
-            if folded(name) not in existing:
-                self._table.add_column(name, kind)
+        self._table.evolve(remaining(change, self._state.schema))
         self._state = self._table.state
 
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:

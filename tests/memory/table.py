@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from frazil.model import Column, IcebergType, SourcePartition
+from frazil.model import Column, FieldPath, IcebergType, SchemaChange, SourcePartition, StructType
 from frazil.tables.base import RaceLost
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, WAP, LogEntry, MemorySnapshot, MemoryState, log_without
 
@@ -204,6 +204,13 @@ class MemoryTable:
         """Add a column."""
         self.reshape((*self.state.schema, Column(self.next_field_id(), name, kind, required)))
 
+    def evolve(self, change: SchemaChange) -> None:
+        """Change the columns."""
+        for name, kind in change.add.items():
+            self.add_column(name, kind)
+        if change.widen or change.relax:
+            self.reshape(_changed(self.state.schema, change))
+
     def drop_column(self, name: str) -> None:
         """Drop a column."""
         self.reshape([each for each in self.state.schema if each.name != name])
@@ -287,3 +294,15 @@ def require_sorted(base: MemoryState, state: MemoryState) -> None:
         raise Unsorted("[BUG] Expected sorted snapshot log entries.")
     if state.last_updated - base.last_updated < -_SKEW:
         raise Unsorted("Invalid update timestamp: before the latest metadata log entry timestamp")
+
+
+def _changed(columns: Sequence[Column], change: SchemaChange, within: FieldPath = ()) -> tuple[Column, ...]:
+    """Columns, or fields of structs, after a change."""
+    made = []
+    for column in columns:
+        path = (*within, column.name)
+        kind = change.widen.get(path, column.type)
+        if isinstance(kind, StructType):
+            kind = StructType(_changed(kind.fields, change, path))
+        made.append(replace(column, type=kind, required=column.required and path not in change.relax))
+    return tuple(made)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.model import Column, Primitive
-from frazil.pipes.default.pipe import DefaultPipe
+from frazil.pipes.default.projection import Projection
 from frazil.pipes.naming import default_pipe, normalized
 
 
@@ -31,6 +31,6 @@ def test_a_key_is_normalised_as_snowflake_does_its_identifiers(key: str, column:
 
 @pytest.mark.parametrize(("normalizes", "found"), [(True, {"city", "CITY", '"city"'}), (False, {"city", "CITY"})])
 def test_a_quoted_key_finds_its_column_only_when_keys_are_normalised(normalizes: bool, found: set[str]) -> None:
-    pipe = DefaultPipe((Column(1, "city", Primitive("string")),), normalizes)
+    projection = Projection((Column(1, "city", Primitive("string")),), normalizes)
 
-    assert {key for key in ("city", "CITY", '"city"', '"city', "town") if pipe.column_for(key)} == found
+    assert {key for key in ("city", "CITY", '"city"', '"city', "town") if projection.column_for(key)} == found

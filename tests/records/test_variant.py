@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.staging.variant_format import decoded
+from tests.pipes.default.variant_format import decoded
 
 from frazil.records.variant import encode
 

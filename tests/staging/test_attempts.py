@@ -11,14 +11,13 @@ import duckdb
 import pytest
 from tests.channels import offsets
 from tests.disks import SmallDisk
+from tests.pipes.default.chunks import columns
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import ReaderSpec, SourcePartition, Staged, StagedTable, TableName, TableTask, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
 from frazil.testing.records import produce
-
-from .chunks import columns
 
 
 @pytest.fixture

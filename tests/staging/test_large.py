@@ -13,13 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 from tests.channels import at, offsets
+from tests.pipes.default.chunks import columns
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Column, ReaderSpec, SourcePartition, TableName, TableTask, Task, WriteShape
 from frazil.staging import worker
 from frazil.staging.task import stage
-
-from .chunks import columns
 
 MB = 1024 * 1024
 MakeTask = Callable[..., Task]

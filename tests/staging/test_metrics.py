@@ -24,14 +24,13 @@ from pyiceberg.types import (
     TimestamptzType,
     TimeType,
 )
+from tests.pipes.default.chunks import Table, Worker, column, columns, listed, mapped, struct
+from tests.pipes.default.conftest import MakeTable
+from tests.pipes.default.generated import Chunk, chunks
+from tests.pipes.default.test_law import LAW, TIMES
 
 from frazil.model import Column, Primitive
 from frazil.staging.metrics import iceberg_metrics
-
-from .chunks import Table, Worker, column, columns, listed, mapped, struct
-from .conftest import MakeTable
-from .generated import Chunk, chunks
-from .test_law import LAW, TIMES
 
 
 def metrics_of(table: Table, *values: str) -> dict[str, dict[int, Any]]:

@@ -7,14 +7,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.pipes.default.chunks import Landing, column
+from tests.pipes.default.conftest import MakeTable
 
 from frazil.model import RejectSummary
 from frazil.records.rejects import Rejects, schema
 from frazil.sources.kafka.reader import SCHEMA
 from frazil.staging.rejects import OTHER, RejectFile
-
-from .chunks import Landing, column
-from .conftest import MakeTable
 
 
 def reject(

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import duckdb
 import pytest
+from tests.pipes.default.chunks import columns, listed, struct
+from tests.pipes.default.conftest import MakeTable
 
 from frazil.staging.write import Written
-
-from .chunks import columns, listed, struct
-from .conftest import MakeTable
 
 
 @pytest.mark.parametrize("name", ["v", "V", "Items", "a b", 'Q"q', "É"])

@@ -9,8 +9,8 @@ import structlog
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.tasks import Tasks
-from frazil.model import Drift, IcebergType, StagedTable, TableName
-from frazil.pipes.evolution import columns_for
+from frazil.model import Drift, SchemaChange, StagedTable, TableName
+from frazil.pipes.evolution import schema_change
 from frazil.pipes.naming import normalized
 from frazil.records.new_keys import NewKeys
 
@@ -32,13 +32,13 @@ class Evolving:
         drift = NewKeys(self._tasks.column_budget(opened))
         for part in parts:
             drift.note_all(part.drift)
-        columns = self._new_columns(drift)
-        opened.table.add_columns(columns)
+        change = self._change(drift)
+        opened.table.evolve(change)
         self._tasks.reshape(name)
         _log.info(
-            "gave a new table its columns",
+            "created columns",
             table=str(name),
-            columns={key: str(kind) for key, kind in columns.items()},
+            columns={key: str(kind) for key, kind in change.add.items()},
         )
         if not self._tasks.column_budget(opened):
             _log.warning(
@@ -47,6 +47,6 @@ class Evolving:
                 most=self._settings.columns_max,
             )
 
-    def _new_columns(self, drift: Drift) -> Mapping[str, IcebergType]:
+    def _change(self, drift: Drift) -> SchemaChange:
         name = normalized if self._settings.normalize_columns else str
-        return columns_for(drift, self._settings.nested_type, name)
+        return schema_change(drift, self._settings.nested_type, name)

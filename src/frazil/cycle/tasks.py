@@ -14,7 +14,7 @@ from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
 from frazil.model import Range, TableName, TableTask, Task, WriteShape
-from frazil.pipes.default.pipe import is_metadata
+from frazil.pipes.record_metadata import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
 from frazil.tables import reject_lists

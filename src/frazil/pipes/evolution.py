@@ -1,4 +1,7 @@
-"""How drift becomes columns: a fixed, commutative merge of what values of a new key looked like (design section 4)."""
+"""How drift changes a table's schema: a fixed, commutative merge of what values of a new key looked like.
+
+Design section 4 has the table.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Final, Literal
 
-from frazil.model import NOTHING_OBSERVED, Column, Drift, IcebergType, ListType, ObservedType, Primitive, StructType
+from frazil.model import (
+    NOTHING_OBSERVED,
+    Column,
+    Drift,
+    IcebergType,
+    ListType,
+    ObservedType,
+    Primitive,
+    SchemaChange,
+    StructType,
+)
 from frazil.pipes.naming import folded
 from frazil.pipes.types import paths_within
 from frazil.sql import is_usable_name
@@ -32,6 +45,11 @@ def merged(drifts: Iterable[Drift]) -> Drift:
         for key, seen in drift.items():
             together[key] = together.get(key, NOTHING_OBSERVED).merged_with(seen)
     return together
+
+
+def schema_change(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> SchemaChange:
+    """What a table has to become so that the records with this drift land; see `columns_for`."""
+    return SchemaChange(add=columns_for(drift, nested, name))
 
 
 def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> dict[str, IcebergType]:

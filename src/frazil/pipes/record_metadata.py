@@ -17,6 +17,14 @@ REMEDY: Final = (
 )
 """What to do about a column that is `unsupported`."""
 
+INPUTS: Final = (
+    *(name for name, _ in metadata.FIELDS),
+    metadata.KEY_IS_JSON,
+    metadata.STRUCTURED_HEADERS,
+    metadata.ENCODED,
+)
+"""The columns of converted records that the column's SQL reads."""
+
 _DIGITS: Final = {"int": 10, "long": 19}
 """Digits a decimal needs before the point to hold every value of a type."""
 
@@ -46,6 +54,16 @@ _MEMBERS: Final = {
     "headers": _HEADERS,
 }
 """The members of the JSON object in their order, each as SQL for its JSON text."""
+
+
+def is_metadata(column: Column) -> bool:
+    """Whether the column is RECORD_METADATA, in any case."""
+    return is_metadata_name(column.name)
+
+
+def is_metadata_name(name: str) -> bool:
+    """Whether the name is RECORD_METADATA's, in any case."""
+    return name.upper() == metadata.COLUMN
 
 
 def expression(column: Column) -> str:

@@ -1,4 +1,4 @@
-"""New keys, as far as there is room for columns of them."""
+"""New keys, as far as a table may get columns for them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,18 @@ MIXED: Final = ObservedType(frozenset({"string"}), fields=())
 class NewKeys(dict[str, ObservedType]):
     """What was seen of new keys, those that were seen first; however many come, these stay few."""
 
-    def __init__(self, room: int) -> None:
-        """Hold keys for `room` columns, fields of structs counted among them."""
+    def __init__(self, column_budget: int) -> None:
+        """Hold keys for `column_budget` columns, fields of structs counted among them."""
         super().__init__()
-        self._room = room
-        self._last: dict[str, ObservedType] = {}
-        """What was noted last of each key: most records look like the one before."""
+        self._budget = column_budget
 
     def note(self, key: str, seen: ObservedType) -> None:
-        """Take note of what was seen of a key, unless there is no room for it."""
-        if self._is_like_last(key, seen):
-            return
+        """Take note of what was seen of a key, unless the budget is used up."""
         known = self.get(key)
-        if known is None and not self._room:
+        if known is None and not self._budget:
             return
-        self._last[key] = seen
         merged = self._together(known, seen)
-        self._room += (0 if known is None else _size(known)) - _size(merged)
+        self._budget += (0 if known is None else _size(known)) - _size(merged)
         self[key] = merged
 
     def note_all(self, drift: Drift) -> None:
@@ -44,24 +39,13 @@ class NewKeys(dict[str, ObservedType]):
         return any(self._is_news(key, seen) for key, seen in drift.items())
 
     def _is_news(self, key: str, seen: ObservedType) -> bool:
-        if self._is_like_last(key, seen):
-            return False
         known = self.get(key)
-        if known is None:
-            return self._room > 0
-        if not _is_same(self._together(known, seen), known):
-            return True
-        self._last[key] = seen
-        return False
-
-    def _is_like_last(self, key: str, seen: ObservedType) -> bool:
-        last = self._last.get(key)
-        return last == seen and last is not None and not _is_earlier(seen, last)
+        return self._budget > 0 if known is None else not _is_same(self._together(known, seen), known)
 
     def _together(self, known: ObservedType | None, seen: ObservedType) -> ObservedType:
-        """Both, as far as there is room."""
+        """Both, as far as the budget goes."""
         merged = seen if known is None else known.merged_with(seen)
-        left = self._room + (0 if known is None else _size(known))
+        left = self._budget + (0 if known is None else _size(known))
         return merged if _size(merged) <= left else replace(MIXED, first=merged.first)
 
 
@@ -74,10 +58,6 @@ def _size(seen: ObservedType) -> int:
     """How many columns it makes at most."""
     fields = sum(_size(field) for _, field in seen.fields or ())
     return max(1, fields + (_size(seen.element) if seen.element else 0))
-
-
-def _is_earlier(one: ObservedType, other: ObservedType) -> bool:
-    return one.first is not None and (other.first is None or one.first < other.first)
 
 
 def _is_same(one: ObservedType, other: ObservedType) -> bool:

@@ -44,16 +44,10 @@ class TableWriter:
         self._stopwatch = stopwatch
         self._storage = Storage(part.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
-        self._topic = task.ranges[0].partition.topic
-        self._pipe = DefaultPipe(part.shape.columns, task.conversion.normalizes)
-        self._projector = Projector(
-            worker.connection(),
-            self._pipe,
-            self._topic,
-            task.conversion,
-            evolves=part.shape.evolves,
-            room=part.column_budget,
+        self._pipe = DefaultPipe(
+            part.shape.columns, task.conversion, evolves=part.shape.evolves, column_budget=part.column_budget
         )
+        self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[PartitionId] = Counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,11 +12,12 @@ import duckdb
 from frazil.model import Column
 from frazil.pipes.types import VARIANT, field_ids, file_name
 from frazil.sql import ident, literal
-from frazil.staging.metrics import Statistics
-from frazil.staging.zeros import WITHOUT_DICTIONARIES, has_negative_zero
+from frazil.staging.metrics import Statistics, leaves, quoted
 
 _FORMAT: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, WRITE_BLOOM_FILTER false"
 """DuckDB gives Bloom filters to columns that have a dictionary, which answers the same question without error."""
+
+_WITHOUT_DICTIONARIES: Final = "DICTIONARY_SIZE_LIMIT 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,10 @@ def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[C
         # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless told not to.
         options.append("SHREDDING {" + ", ".join(f"{ident(name)}: 'VARIANT'" for name in variants) + "}")
     written = _copied(connection, select, path, options)
-    if has_negative_zero(connection, columns, written.statistics, path):
-        return _copied(connection, select, path, [*options, WITHOUT_DICTIONARIES])
+    if _has_negative_zero(connection, columns, written.statistics, path):
+        # To SQL −0.0 and 0.0 are one value. Iceberg compares bits, also with the dictionaries of a file's columns, and
+        # passes over a row group whose dictionary has only the other zero.
+        return _copied(connection, select, path, [*options, _WITHOUT_DICTIONARIES])
     return written
 
 
@@ -50,3 +53,24 @@ def _copied(connection: duckdb.DuckDBPyConnection, select: str, path: Path, opti
         raise RuntimeError("COPY returned no statistics")
     _, rows, size, _, statistics, *_ = row
     return Written(path, rows, size, statistics)
+
+
+def _has_negative_zero(
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], statistics: Statistics, path: Path
+) -> bool:
+    """Whether a file holds a negative zero where readers look values up: in columns and fields of structs."""
+    suspects = [
+        ".".join(ident(step) for step in path)
+        for _, kind, path, in_list in leaves(columns)
+        if not in_list and str(kind) in ("float", "double") and _may_hold_zero(statistics.get(quoted(path), {}))
+    ]
+    if not suspects:
+        return False
+    found = " OR ".join(f"({leaf} = 0 AND signbit({leaf}))" for leaf in suspects)
+    return bool(
+        connection.execute(f"SELECT 1 FROM read_parquet({literal(str(path))}) WHERE {found} LIMIT 1").fetchone()
+    )
+
+
+def _may_hold_zero(found: Mapping[str, str]) -> bool:
+    return "min" in found and "max" in found and float(found["min"]) <= 0 <= float(found["max"])

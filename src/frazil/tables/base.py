@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from frazil.model import Conversion, IcebergType, StagedFile, TableName, WriteShape
+from frazil.model import Conversion, SchemaChange, StagedFile, TableName, WriteShape
 from frazil.tables.rules.state import SnapshotState, TableState
 
 
@@ -105,8 +105,12 @@ class WritableTable(Protocol):
         It may hold credentials, and is never shown.
         """
 
-    def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
-        """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
+    def evolve(self, change: SchemaChange) -> None:
+        """Change the columns; what somebody did to them in the meantime stays as it is (step 5 of the cycle).
+
+        Raises:
+            CatalogUnavailable: they could not be changed.
+        """
 
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.

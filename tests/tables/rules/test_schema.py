@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
-from frazil.tables.rules.schema import columns_from_json, schema_to_json
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, SchemaChange, StructType
+from frazil.tables.rules.schema import columns_from_json, remaining, schema_to_json
 
 primitives = st.sampled_from(["long", "string", "time", "uuid", "binary", "timestamptz", "variant"]).map(
     Primitive
@@ -94,3 +94,34 @@ def test_a_write_default_is_kept_as_json_text_and_no_other_default_is() -> None:
     }
     assert [each.default for each in found if each.name in ("n", "b", "t")] == ["7", "false", '""']
     assert found[-1].type == StructType((Column(11, "n", Primitive("long"), default="0"),))
+
+
+COUNT, LAT = Column(1, "count", Primitive("int"), required=True), Column(3, "lat", Primitive("float"), required=True)
+EXISTING = (COUNT, Column(2, "place", StructType((LAT,))), Column(4, "sizes", ListType(5, Primitive("int"), True)))
+
+
+def test_what_is_left_of_a_change_is_what_nobody_did() -> None:
+    change = SchemaChange(
+        add={"COUNT": Primitive("long"), "new": Primitive("long")},
+        widen={
+            ("count",): Primitive("int"),
+            ("place", "lat"): Primitive("double"),
+            ("sizes", "element"): Primitive("long"),
+            ("place",): Primitive("long"),
+            ("gone",): Primitive("long"),
+            ("gone", "field"): Primitive("long"),
+        },
+        relax=frozenset({("place",), ("place", "lat"), ("sizes", "element"), ("gone",)}),
+    )
+
+    assert remaining(change, EXISTING) == SchemaChange(
+        add={"new": Primitive("long")},
+        widen={("place", "lat"): Primitive("double"), ("sizes", "element"): Primitive("long")},
+        relax=frozenset({("place", "lat"), ("sizes", "element")}),
+    )
+
+
+def test_nothing_is_made_narrower() -> None:
+    narrower = SchemaChange(widen={("count",): Primitive("string"), ("place", "lat"): Primitive("float")})
+
+    assert remaining(narrower, EXISTING) == SchemaChange()

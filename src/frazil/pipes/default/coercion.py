@@ -24,8 +24,8 @@ from frazil.pipes.default.exact_json import (
     raw,
     shown,
     string,
-    unfit,
     unique,
+    wrong_kind,
 )
 from frazil.pipes.naming import folded
 from frazil.records.variant import MARK, is_kept_from_json, kept, marked
@@ -41,7 +41,7 @@ class Coercion:
         self._rounds = conversion.numbers == "round"
         self._zone = ZoneInfo(conversion.time_zone)
         self.dropped: Counter[str] = Counter()
-        """Keys within structs that no field has, by dotted path; whoever takes them clears the counter."""
+        """Keys within structs that no field has, by dotted path; cleared for each record."""
 
     def text(self, kind: IcebergType, value: Any, path: str) -> str:
         """The value as JSON text that the fast statement reads exactly as `kind`; `path` is for people.
@@ -96,13 +96,13 @@ class Coercion:
                 return times.of_number(name, int(value[:40]), rounds=self._rounds)
             if is_text(value):
                 return times.canonical(name, value, self._zone, rounds=self._rounds)
-        except CoercionError as misfit:
-            raise CoercionError(f"{shown(value)} does not fit a column of type {name}: {misfit}") from misfit
-        raise unfit(value, name)
+        except CoercionError as error:
+            raise CoercionError(f"{shown(value)} does not fit a column of type {name}: {error}") from error
+        raise wrong_kind(value, name)
 
     def _struct(self, fields: Sequence[Column], value: Any, path: str) -> str:
         if not isinstance(value, Object):
-            raise unfit(value, "struct")
+            raise wrong_kind(value, "struct")
         names = {folded(field.name): field for field in fields}
         members: dict[str, str] = {}
         for key, member in _unique_members(self._known(names, value, path)):
@@ -129,7 +129,7 @@ class Coercion:
 
     def _list(self, kind: ListType, value: Any, path: str) -> str:
         if isinstance(value, Object) or not isinstance(value, list):
-            raise unfit(value, "list")
+            raise wrong_kind(value, "list")
         if kind.element_required and any(item is None for item in value):
             raise CoercionError("an element of the list is null and must not be")
         items = (self._within(f"[{index}]", kind.element, item, path) for index, item in enumerate(value))
@@ -151,8 +151,8 @@ class Coercion:
     def _within(self, where: str, kind: IcebergType, value: Any, path: str) -> str:
         try:
             return self.text(kind, value, path)
-        except CoercionError as misfit:
-            raise CoercionError(f"{where}: {misfit}") from misfit
+        except CoercionError as error:
+            raise CoercionError(f"{where}: {error}") from error
 
 
 def _text(value: Any) -> str:
@@ -167,7 +167,7 @@ def _text(value: Any) -> str:
 
 def _uuid(value: Any) -> str:
     if not is_text(value) or not _UUID.fullmatch(value):
-        raise unfit(value, "uuid")
+        raise wrong_kind(value, "uuid")
     return f'"{uuid.UUID(value)}"'
 
 
@@ -211,7 +211,7 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
         return list(value)
     if isinstance(value, list) and all(_is_pair(entry) for entry in value):
         return [(key, member) for key, member in value]
-    raise unfit(value, "map")
+    raise wrong_kind(value, "map")
 
 
 def _is_pair(value: Any) -> bool:

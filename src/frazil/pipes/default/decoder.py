@@ -1,7 +1,8 @@
 """Iceberg types as a strict JSON decoder: what it accepts, DuckDB reads exactly.
 
 The decoder is msgspec's, compiled from the columns. What a type of msgspec's cannot tell, a look at the decoded value
-does: whether a decimal has too many digits, whether a text column's value is a text at all.
+does: whether a decimal has too many digits, whether a text column's value is a text at all, whether DuckDB's cast from
+JSON to a VARIANT keeps all of it.
 """
 
 from __future__ import annotations
@@ -14,21 +15,23 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final, cast
 
 import msgspec
+import orjson
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
-from frazil.pipes.default.pipe import NANOSECONDS_FROM
-from frazil.pipes.default.times import TimeType, is_plain
-from frazil.pipes.default.variant_check import REFUSED as REFUSED
-from frazil.pipes.default.variant_check import becomes_variant
+from frazil.pipes.default.times import NANOSECONDS_FROM, TimeType, is_plain
+from frazil.records.variant import MARK, is_kept_from_json
+
+REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a decoder raises for a record it does not accept."""
 
 Look = Callable[[Any], bool]
 """Whether a decoded value is acceptable after all."""
 
-_LONG: Final = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+LONG: Final = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _LARGEST_FLOAT: Final = 3.4028234663852886e38
-_STRING: Final = str | bool | _LONG
-"""A number's text is the judge's, but for whole numbers, which DuckDB prints as they came."""
+_STRING: Final = str | bool | LONG
+"""A number's text is the exact tier's, but for whole numbers, which DuckDB prints as they came."""
 
 
 def _digits(most: int) -> Any:
@@ -39,7 +42,7 @@ def _digits(most: int) -> Any:
 _TYPES: Final[dict[str, Any]] = {
     "boolean": bool,
     "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | _digits(9),
-    "long": _LONG | _digits(18),
+    "long": LONG | _digits(18),
     "float": Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)],
     "double": float,
     "string": _STRING,
@@ -83,7 +86,7 @@ _EXACT_TIMES: Final[dict[str, type[_Time]]] = {kind.name: kind for kind in (_Tim
 _ACCEPTED: Final[dict[type[Any], _Time]] = {kind: kind() for kind in _EXACT_TIMES.values()}
 
 
-class _Judged:
+class Undescribed:
     """A value the decoder cannot describe; only null is accepted."""
 
 
@@ -115,7 +118,7 @@ class Dialect:
                 return types.GenericAlias(list, inner if required else _optional(inner))
             case MapType(key=key, value=value, value_required=required):
                 if key != Primitive("string"):
-                    return _Judged
+                    return Undescribed
                 inner = self._within(value)
                 return types.GenericAlias(dict, (str, inner if required else _optional(inner)))
             case StructType(fields=fields):
@@ -123,14 +126,14 @@ class Dialect:
 
     def _struct_of(self, columns: tuple[Column, ...]) -> Any:
         if not all(is_field_name(column.name) for column in columns):
-            return _Judged
+            return Undescribed
         fields = [
             field(_place(number), self._within(column.type), required=column.required, present=bool(column.default))
             for number, column in enumerate(columns)
         ]
         return struct("Struct", fields, {_place(number): column.name for number, column in enumerate(columns)})
 
-    def _hook(self, kind: type[_Time | _Judged], value: Any) -> _Time:
+    def _hook(self, kind: type[_Time | Undescribed], value: Any) -> _Time:
         """Accept a text for a time column only in the forms DuckDB reads exactly."""
         accepted = _ACCEPTED.get(kind)
         needs_zone = self._needs_zone
@@ -162,7 +165,7 @@ _FIELD_NAME: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
 
 def is_field_name(key: str) -> bool:
-    """Whether msgspec takes a field of that name; records with other keys are refused, and read by the judge."""
+    """Whether msgspec takes a field of that name; records with other keys are refused, and read by the exact tier."""
     return _FIELD_NAME.fullmatch(key) is not None
 
 
@@ -231,3 +234,98 @@ def _place(number: int) -> str:
 
 def _optional(kind: Any) -> Any:
     return kind if kind is Raw else cast("Any", kind) | None
+
+
+def becomes_variant(value: Raw) -> bool:
+    """Whether DuckDB makes of a raw value the VARIANT it stands for.
+
+    Two things would be lost in silence: digits of numbers, and keys that come twice. A document that is written anew
+    as it came has neither, and most are; what is looked at beyond that is there for producers that write blanks, or
+    zeros at the end of fractions.
+    """
+    raw = bytes(value)
+    if raw[0] == _QUOTE:
+        return b"\\u" not in raw and not raw.startswith(_MARKED)
+    if raw[0] not in b"{[":
+        return raw in (b"null", b"true", b"false") or is_kept_from_json(raw.decode())
+    try:
+        parsed = _DECODE(raw)
+        written = orjson.dumps(parsed, option=orjson.OPT_STRICT_INTEGER)
+    except orjson.JSONEncodeError:  # a whole number has more than 53 bits
+        written = b""
+    except REFUSED:
+        return False
+    if written == raw:
+        return True
+    return (_has_short_numbers(raw) and _has_no_key_twice(raw, written)) or _is_kept(raw)
+
+
+_QUOTE: Final = ord('"')
+_MARKED: Final = b'"' + MARK.encode()
+_DECODE: Final = msgspec.json.Decoder().decode
+
+
+def _has_short_numbers(raw: bytes) -> bool:
+    """Whether no number has more digits than every double keeps, or an exponent that could be below all of them."""
+    return b"e-" not in raw and b"E-" not in raw and _TOO_LONG not in raw.translate(_DIGITS)
+
+
+_TOO_LONG: Final = b"0" * 16
+"""Digits, the point among them: a fraction of 15 digits has as many, one of 16 has more."""
+
+_DIGITS: Final = bytes(ord("0") if chr(byte) in "0123456789." else ord(" ") for byte in range(256))
+
+
+def _has_no_key_twice(raw: bytes, written: bytes) -> bool:
+    """Whether a document has as many keys as what was read of it, judging by the colons behind quotes.
+
+    Texts may have some, too: as many in the one as in the other, if quotes are written in the same way.
+    """
+    return raw.count(b'":') == written.count(b'":') and not any(odd in raw for odd in _ODD)
+
+
+_ODD: Final = (b"\\u", b'" ', b'"\n', b'"\r', b'"\t')
+"""Quotes that may be written in another way, and those that may have a blank before their colon."""
+
+
+def _is_kept(raw: bytes) -> bool:
+    """The same for any document, number by number and key by key."""
+    try:
+        members = _members(_EXACTLY(raw))
+    except (*REFUSED, OverflowError):
+        return False
+    # Texts may begin with blanks, and hold escaped quotes before colons.
+    return members == len(_KEYS(raw.replace(rb"\\", b"").replace(rb"\"", b"")))
+
+
+_KEYS: Final = re.compile(rb'"[ \t\n\r]*:').findall
+
+
+def _members(container: Any) -> int:
+    """How many members an object or an array has at all levels.
+
+    Raises:
+        OverflowError: a whole number has more than 64 bits.
+    """
+    count, values = (len(container), container.values()) if type(container) is dict else (0, container)
+    for value in values:
+        kind = type(value)
+        if kind is dict or kind is list:
+            count += _members(value)
+        elif kind is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(value)
+    return count
+
+
+def _require_exact(number: str) -> None:
+    if len(number) <= _SURELY_EXACT and "e" not in number and "E" not in number:
+        return
+    # Most long numbers are doubles that some program wrote in full: those come back as they were.
+    if repr(float(number)) != number and not is_kept_from_json(number):
+        raise ValueError("more digits than a DOUBLE keeps")
+
+
+_SURELY_EXACT: Final = 16
+"""Characters of a fraction without an exponent, its point included, that a DOUBLE keeps."""
+
+_EXACTLY: Final = msgspec.json.Decoder(float_hook=_require_exact).decode

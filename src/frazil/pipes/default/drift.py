@@ -1,31 +1,89 @@
-"""What a task sees in keys that have no column: the shapes of their values, from which columns can be made."""
+"""What a task sees in keys that have no column: the shapes of their values, from which columns can be made.
+
+Records whose new keys look like those before them are nothing new: the decoder of the fast tier accepts them, by the
+types that `_like` gives it. Only the others are looked at here.
+"""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isinf
-from typing import Any, Final
+from typing import Annotated, Any, Final, Union
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Meta, Raw, UnsetType
 
-from frazil.model import NOTHING_OBSERVED, ObservedType, RecordPlace
-from frazil.pipes.default.decoder import REFUSED
-from frazil.pipes.default.exact_json import CoercionError, Object, is_text, parse
-from frazil.pipes.default.exact_json import raw as written
-from frazil.records.new_keys import MIXED
+from frazil.model import NOTHING_OBSERVED, Column, Conversion, Drift, ObservedType, RecordPlace
+from frazil.pipes.default.decoder import LONG, Undescribed, is_field_name, struct
+from frazil.pipes.default.exact_json import CoercionError, Number, Object, parse
+from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.default.projection import Projection
+from frazil.pipes.evolution import columns_for, unambiguous
+from frazil.records.new_keys import MIXED, NewKeys
+from frazil.records.rejects import RejectReason
 from frazil.sql import LONGEST_NAME
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
-_ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _DEEPEST: Final = 50
 """Levels below which a value counts as nested, whatever is in it."""
 
-_SCALARS: Final = {ord("n"): "null", ord("t"): "boolean", ord("f"): "boolean", ord('"'): "string"}
+
+class DriftWatch:
+    """Collects the new keys of the records of one chunk, which come in the order of where they lie."""
+
+    def __init__(
+        self,
+        projection: Projection,
+        conversion: Conversion,
+        column_budget: int,
+        position: Callable[[int], RecordPlace],
+    ) -> None:
+        """Watch the records that go to the table of `projection`, which may get `column_budget` columns.
+
+        `position` tells where the record of a row lies.
+        """
+        self.found = NewKeys(column_budget)
+        """The new keys of records that land if these get columns."""
+
+        self.rejected: dict[int, RejectReason] = {}
+        """Why rows with new keys would not even then; where no key is found, those are all the rows with new keys."""
+
+        self._projection = projection
+        self._conversion = conversion
+        self._position = position
+        self._levels = _DEEPEST if conversion.nested_type == "struct" else 0
+
+    def look(self, row: int, value: bytes) -> bool:
+        """Whether the record has something new."""
+        text = value.decode()
+        seen = seen_in(text, self._projection.is_settled, deep=self._levels > 0, at=self._position(row))
+        if not seen or not self.found.would_learn(seen):
+            return False
+        if reason := self._unfit_even_then(text, seen):
+            self.rejected[row] = reason
+        else:
+            self.found.note_all(seen)
+        return True
+
+    def decoded(self) -> dict[str, Any]:
+        """The keys the fast tier's decoder may accept, and as what: values with nothing new."""
+        return {key: _like(seen, self._levels) for key, seen in self.found.items() if is_field_name(key)}
+
+    def _unfit_even_then(self, text: str, seen: Drift) -> RejectReason | None:
+        """Why a record is no row even of a table with the columns its own keys would be given; None if it is one.
+
+        Other records may make a column wider, so that a record fits that does not by itself: then its keys are found
+        when it is staged for that column.
+        """
+        keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
+        added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
+        evolved = Projection((*keys.columns, *added), keys.normalizes)
+        return ExactValidation(evolved, self._conversion, keeps_unknown=True).diagnose(text)
 
 
-def members(value: bytes | str | Raw) -> Mapping[str, Raw]:
+def members(value: bytes | str) -> Mapping[str, Raw]:
     """The members of a JSON object, unparsed; of a key given twice the last.
 
     Raises:
@@ -48,53 +106,28 @@ def seen_in(
         deep: whether to look into objects and arrays.
         at: where the record lies.
     """
-    levels = _DEEPEST if deep else 0
-    try:
-        return {key: _seen(raw, levels, at) for key, raw in members(value).items() if not known(key)}
-    except REFUSED:
-        return _seen_exactly(value, known, levels, at)
-
-
-def _seen_exactly(
-    value: str, known: Callable[[str], bool], levels: int, at: RecordPlace | None
-) -> Mapping[str, ObservedType]:
-    """What a record looks like that msgspec cannot read, as the exact tier reads it."""
     try:
         parsed = parse(value)
     except (CoercionError, RecursionError):
         return {}
     if not isinstance(parsed, Object):
         return {}
-    return {key: _seen_value(member, levels, at) for key, member in parsed if not known(key)}
+    levels = _DEEPEST if deep else 0
+    return {key: _seen(member, levels, at) for key, member in parsed if not known(key)}
 
 
-def _seen_value(value: Any, levels: int, at: RecordPlace | None) -> ObservedType:
+def _seen(value: Any, levels: int, at: RecordPlace | None) -> ObservedType:
     match value:
         case Object():
             found = value if levels else ()
-            return _seen_object({key: _seen_value(member, levels - 1, at) for key, member in found}, at)
+            return _seen_object({key: _seen(member, levels - 1, at) for key, member in found}, at)
         case list():
             element = NOTHING_OBSERVED
             for item in value if levels else ():
-                element = element.merged_with(_seen_value(item, levels - 1, at))
+                element = element.merged_with(_seen(item, levels - 1, at))
             return ObservedType(element=element, first=at)
-        case str() if is_text(value):
-            return ObservedType(frozenset({"string"}), first=at)
         case _:
-            return ObservedType(frozenset({_scalar(written(value).encode())}), first=at)
-
-
-def _seen(raw: Raw, levels: int, at: RecordPlace | None) -> ObservedType:
-    text = bytes(raw).strip()
-    if text[:1] == b"{":
-        found = members(raw) if levels else {}
-        return _seen_object({key: _seen(member, levels - 1, at) for key, member in found.items()}, at)
-    if text[:1] == b"[":
-        element = NOTHING_OBSERVED
-        for item in _ITEMS.decode(raw) if levels else ():
-            element = element.merged_with(_seen(item, levels - 1, at))
-        return ObservedType(element=element, first=at)
-    return ObservedType(frozenset({_scalar(text)}), first=at)
+            return ObservedType(frozenset({_scalar(value)}), first=at)
 
 
 def _seen_object(fields: Mapping[str, ObservedType], at: RecordPlace | None) -> ObservedType:
@@ -104,11 +137,43 @@ def _seen_object(fields: Mapping[str, ObservedType], at: RecordPlace | None) -> 
     return ObservedType(fields=tuple(sorted(fields.items(), key=lambda item: item[0])), first=at)
 
 
-def _scalar(text: bytes) -> str:
-    kind = _SCALARS.get(text[0])
-    if kind is not None:
-        return kind
-    if not text.lstrip(b"-").isdigit():
-        # Beyond a double's range, too, only text keeps the value.
-        return "huge" if isinf(float(text)) else "double"
-    return "long" if len(text) < 21 and -(2**63) <= int(text) < 2**63 else "huge"
+def _scalar(value: str | bool | None) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case Number() if not value.lstrip("-").isdigit():
+            # Beyond a double's range, too, only text keeps the value.
+            return "huge" if isinf(float(value)) else "double"
+        case Number():
+            return "long" if len(value) < 21 and -(2**63) <= int(value) < 2**63 else "huge"
+        case _:
+            return "string"
+
+
+_LIKE: Final[dict[str, Any]] = {"null": None, "boolean": bool, "long": LONG, "string": str}
+_NO_INTEGER: Final = Annotated[int, Meta(ge=1, le=0)]
+"""Without it, the decoder takes whole numbers for fractions."""
+
+
+def _like(seen: ObservedType, levels: int) -> Any:
+    """What the decoder accepts as values that look like what was seen; `levels` as they were looked into."""
+    kinds = [_LIKE[kind] for kind in sorted(seen.scalars) if kind in _LIKE]
+    if "double" in seen.scalars:
+        kinds += [float] if "long" in seen.scalars else [float, _NO_INTEGER]
+    if seen.element is not None:
+        kinds.append(types.GenericAlias(list, _like(seen.element, levels - 1) if levels else Raw))
+    if seen.fields is not None:
+        kinds.append(_object_like(dict(seen.fields), levels - 1) if levels else _AnyObject)
+    return Union[tuple(kinds)] if kinds else Undescribed  # noqa: UP007 (as many as there are)
+
+
+class _AnyObject(msgspec.Struct):
+    pass
+
+
+def _object_like(fields: Mapping[str, ObservedType], levels: int) -> Any:
+    named = {f"field_{number}": key for number, key in enumerate(fields) if is_field_name(key)}
+    kinds = [(place, _like(fields[key], levels) | UnsetType, UNSET) for place, key in named.items()]
+    return struct("Object", kinds, named)

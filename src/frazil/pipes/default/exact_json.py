@@ -158,8 +158,8 @@ def is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and not isinstance(value, Number)
 
 
-def unfit(value: Any, name: str) -> CoercionError:
-    """The misfit of a value whose kind is not the column's."""
+def wrong_kind(value: Any, name: str) -> CoercionError:
+    """The error of a value whose kind is not the column's."""
     return CoercionError(f"{kind_of(value)} does not fit a column of type {name}: {shown(value)}")
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from frazil.model import Column, Conversion, Primitive
 from frazil.pipes.default.decoder import (
@@ -29,9 +30,9 @@ from frazil.pipes.default.decoder import (
     look_at_text,
     struct,
 )
-from frazil.pipes.default.drift import members
+from frazil.pipes.default.drift import DriftWatch, members
 from frazil.pipes.default.exact_json import DEEPEST, CoercionError, Object, parse
-from frazil.pipes.default.pipe import DefaultPipe, Reading
+from frazil.pipes.default.projection import Projection, Reading
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
@@ -43,32 +44,60 @@ _STRING: Final = Primitive("string")
 
 
 class FastValidation:
-    """Screens the records of one table."""
+    """Finds among the records of one table those that the fast statement might misread."""
 
-    def __init__(self, pipe: DefaultPipe, conversion: Conversion, *, keeps_unknown: bool = False) -> None:
-        """Screen for the table of `pipe`; `keeps_unknown` when new keys may become columns and so need usable names."""
-        self._payload = pipe.payload()
-        self._pipe = pipe
+    def __init__(self, projection: Projection, conversion: Conversion, *, keeps_unknown: bool = False) -> None:
+        """Validate for the table of `projection`.
+
+        Args:
+            projection: which keys go to which columns.
+            conversion: the rules as the connector has configured them.
+            keeps_unknown: whether new keys may become columns and so need usable names.
+        """
+        self._payload = projection.payload()
+        self._projection = projection
         self._keeps_unknown = keeps_unknown
         self._dialect = Dialect(conversion.time_zone)
         self._quick = True
         self._defaults = frozenset(column.name for column in self._payload if column.default is not None)
         self._takes_tombstones = not self._defaults and not any(column.required for column in self._payload)
-        self.reading = Reading({}, set())
+        self.reading = Reading()
         """How the columns' keys were spelled so far, and which text columns had objects or arrays."""
 
         self._unknown: dict[str, str] = {}
         """Keys without a column, and their places in the decoder."""
 
+        self._watch: DriftWatch | None = None
+        self._is_behind = False
+        """Whether the decoder does not know yet what was last seen of new keys."""
+
         self._compile()
 
-    def refused(self, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
-        """The rows that must go to the judge; counts keys without a column into `unknown`.
+    def refused(
+        self, values: Iterable[bytes | None], unknown: Counter[str], watch: DriftWatch | None = None
+    ) -> list[int]:
+        """The rows that only exact validation can decide about; counts keys without a column into `unknown`.
 
         Args:
             values: JSON texts; None for a tombstone.
             unknown: how many of the accepted records have each key that has no column.
+            watch: gets to see records with new keys, unless the same was seen before.
         """
+        if watch is not None:
+            self._watch = watch
+            self._compile()
+        try:
+            return self._refused(values, unknown)
+        finally:
+            self._watch = None
+
+    def look_closely(self) -> None:
+        """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
+        if self._quick:
+            self._quick = False
+            self._compile()
+
+    def _refused(self, values: Iterable[bytes | None], unknown: Counter[str]) -> list[int]:
         if not self._defaults:
             return self._pass(values, unknown)
         texts = list(values)
@@ -81,13 +110,7 @@ class FastValidation:
                 unknown.update(counted - unknown)
                 return rows
 
-    def look_closely(self) -> None:
-        """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
-        if self._quick:
-            self._quick = False
-            self._compile()
-
-    def _pass(self, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
+    def _pass(self, values: Iterable[bytes | None], unknown: Counter[str]) -> list[int]:
         rows: list[int] = []
         for row, value in enumerate(values):
             if value is None:
@@ -97,8 +120,8 @@ class FastValidation:
             try:
                 decoded = self._decode(value)
             except REFUSED:
-                decoded = self._after_learning(value)
-            if decoded is None or (len(value) > _SHALLOW and _is_too_deep(value)):
+                decoded = self._after_learning(row, value)
+            if decoded is None or (len(value) > _SHALLOW and is_too_deep(value)):
                 rows.append(row)
                 continue
             for place, fits in self._looks:
@@ -117,58 +140,77 @@ class FastValidation:
     def _lacks_needed(self, decoded: Any) -> bool:
         return any(all(is_null(getattr(decoded, place)) for place in places) for places in self._needed)
 
-    def _after_learning(self, value: bytes | str) -> Any:
+    def _after_learning(self, row: int, value: bytes) -> Any:
         """Learn from a refused record and try again; None if it is still refused."""
         try:
             found = members(value)
         except REFUSED:
-            self._learn_exactly(value)
+            self._learn_exactly(row, value)
             return None
-        learned = self._learn(found)
-        if self._learn_documents(found) or learned:
+        if self._catches_up(row, value, found) | self._learn(found) | self._learn_documents(found):
             self._compile()
         try:
             return self._decode(value)
         except REFUSED:
             return None
 
-    def _learn_exactly(self, value: bytes | str) -> None:
-        """Learn the columns' keys from a record that only the judge can read: it may land."""
+    def _learn_exactly(self, row: int, value: bytes) -> None:
+        """Learn the columns' keys from a record that only exact validation can read: it may land."""
         try:
-            parsed = parse(value if isinstance(value, str) else value.decode())
+            parsed = parse(value.decode())
         except (CoercionError, RecursionError):
             return
-        if isinstance(parsed, Object) and self._learn(key for key, _ in parsed if self._pipe.column_for(key)):
-            self._compile()
+        if isinstance(parsed, Object):
+            keys = [key for key, _ in parsed]
+            if self._catches_up(row, value, keys) | self._learn(filter(self._projection.column_for, keys)):
+                self._compile()
+
+    def _catches_up(self, row: int, value: bytes, keys: Iterable[str]) -> bool:
+        """Whether the decoder is to learn new keys seen so far; not while each record brings one, as each may."""
+        if self._watch is None or all(map(self._projection.is_settled, keys)):
+            return False
+        if self._watch.look(row, value):
+            self._is_behind = True
+            return False
+        return self._is_behind
 
     def _learn(self, keys: Iterable[str]) -> bool:
         learned = False
-        spellings = self.reading.spellings
+        spellings = dict(self.reading.spellings)
         for key in keys:
-            column = self._pipe.column_for(key)
+            column = self._projection.column_for(key)
             if column is not None:
-                known = spellings.setdefault(column.name, [])
+                known = spellings.get(column.name, ())
                 if key not in known and len(known) < _SPELLINGS_LEARNED:
-                    known.append(key)
+                    spellings[column.name] = (*known, key)
                     learned = True
             elif key not in self._unknown and len(self._unknown) < _KEYS_LEARNED and self._may_learn(key):
                 self._unknown[key] = f"unknown_{len(self._unknown)}"
                 learned = True
+        if learned:
+            self.reading = replace(self.reading, spellings=spellings)
         return learned
 
     def _learn_documents(self, found: Mapping[str, Raw]) -> bool:
         """Learn which text columns get objects and arrays, whose JSON text they hold."""
-        documents = {
+        documents = self.reading.documents.union(
             column.name
             for key, raw in found.items()
-            if (column := self._pipe.column_for(key)) and column.type == _STRING and bytes(raw)[:1] in (b"{", b"[")
-        }
-        learned = documents - self.reading.documents
-        self.reading.documents.update(learned)
-        return bool(learned)
+            if (column := self._projection.column_for(key))
+            and column.type == _STRING
+            and bytes(raw)[:1] in (b"{", b"[")
+        )
+        if documents == self.reading.documents:
+            return False
+        self.reading = replace(self.reading, documents=documents)
+        return True
 
     def _may_learn(self, key: str) -> bool:
-        return is_field_name(key) and (self._pipe.can_name_column(key) or not self._keeps_unknown)
+        if not is_field_name(key):
+            return False
+        if self._watch is not None and not self._projection.is_settled(key):
+            return False
+        return self._projection.can_name_column(key) or not self._keeps_unknown
 
     def _compile(self) -> None:
         fields: list[Any] = []
@@ -189,6 +231,11 @@ class FastValidation:
         for key, place in self._unknown.items():
             renamed[place] = key
             fields.append((place, Raw, UNSET))
+        watched = self._watch.decoded() if self._watch else {}
+        for number, (key, kind) in enumerate(watched.items()):
+            renamed[f"new_{number}"] = key
+            fields.append((f"new_{number}", kind | UnsetType, UNSET))
+        self._is_behind = False
         self._decode = self._dialect.decoder(struct("Record", fields, renamed))
 
     def _fields(self, column: Column, places: tuple[str, ...], *, certain: bool) -> list[Any]:
@@ -207,16 +254,15 @@ class FastValidation:
 
 
 _SHALLOW: Final = 2 * DEEPEST
-"""Bytes of a record that has no room for more levels than `DEEPEST`."""
+"""Bytes of a record that is too short for more levels than `DEEPEST`."""
 
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
 _OTHERS: Final = bytes(set(range(256)) - set(b'[]{}"'))
 _STRINGS: Final = re.compile(rb'"[^"]*"')
 
 
-def _is_too_deep(value: bytes | str) -> bool:
-    """Whether a record is nested deeper than the judge allows: the decoder does not count levels."""
-    data = value.encode() if isinstance(value, str) else value
+def is_too_deep(data: bytes) -> bool:
+    """Whether a record is nested deeper than exact validation allows: the decoder does not count levels."""
     if data.count(b"[") + data.count(b"{") <= DEEPEST:
         return False
     # Only what is done to the whole text at once is quick enough for one of many megabytes.

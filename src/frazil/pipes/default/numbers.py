@@ -8,7 +8,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 from frazil.model import Primitive
-from frazil.pipes.default.exact_json import CoercionError, Number, is_text, shown, unfit
+from frazil.pipes.default.exact_json import CoercionError, Number, is_text, shown, wrong_kind
 from frazil.records.text import java_trim
 
 RANGES: Final = {"int": 2**31, "long": 2**63}
@@ -49,7 +49,7 @@ def boolean(value: Any) -> str:
             return "true" if number else "false"
     elif is_text(value) and (found := _TRUTHS.get(java_trim(value).lower())):
         return found
-    raise unfit(value, "boolean")
+    raise wrong_kind(value, "boolean")
 
 
 def whole(name: str, value: Any, *, rounds: bool) -> str:
@@ -95,7 +95,7 @@ def floating(name: str, value: Any) -> str:
         return f'"{found}"'
     text = java_trim(value) if isinstance(value, str) else ""
     if not _FRACTION.fullmatch(text):
-        raise unfit(value, name)
+        raise wrong_kind(value, name)
     number = float(text)
     if abs(number) >= (_LARGEST_FLOAT if name == "float" else float("inf")):
         raise _out_of_range(value, name)
@@ -127,7 +127,7 @@ def _exact(value: Any, name: str) -> Decimal:
     """The value of a number or of the text of one."""
     number = _read(java_trim(value)) if isinstance(value, str) else None
     if number is None:
-        raise unfit(value, name)
+        raise wrong_kind(value, name)
     return number
 
 

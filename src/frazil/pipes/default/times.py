@@ -31,8 +31,10 @@ _PLAIN: Final[dict[TimeType, re.Pattern[str]]] = {
 """The forms DuckDB reads as they are meant."""
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_LARGEST_SECONDS: Final = 31_536_000_000
-"""Numbers below are seconds since the epoch, below a thousand times as much milliseconds, and so on to nanoseconds."""
+MILLISECONDS_FROM: Final = 31_536_000_000
+MICROSECONDS_FROM: Final = 1000 * MILLISECONDS_FROM
+NANOSECONDS_FROM: Final = 1000 * MICROSECONDS_FROM
+"""The smallest number since the epoch that is nanoseconds (spec 4.3); below are microseconds and so on to seconds."""
 
 
 def is_plain(name: TimeType, text: str, *, needs_zone: bool) -> bool:
@@ -113,7 +115,7 @@ def _as(name: TimeType, moment: dt.datetime) -> str:
 
 
 def _since_epoch(number: int, *, rounds: bool) -> dt.datetime:
-    scale, limit = 10**9, _LARGEST_SECONDS
+    scale, limit = 10**9, MILLISECONDS_FROM
     while scale > 1 and abs(number) >= limit:
         scale, limit = scale // 1000, limit * 1000
     micros, rest = divmod(number * scale, 1000)

@@ -10,7 +10,7 @@ import structlog
 from frazil.errors import CatalogUnavailable, TableMissing
 from frazil.model import Column, Conversion, IcebergType, TableName
 from frazil.pipes import record_metadata
-from frazil.pipes.default.pipe import is_metadata
+from frazil.pipes.record_metadata import is_metadata
 from frazil.records import metadata
 from frazil.tables.iceberg.access import LOCAL
 from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
 import structlog
 
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNotSupported, TableReplaced
-from frazil.model import Column, Conversion, IcebergType, TableName, WriteShape
+from frazil.model import Column, Conversion, IcebergType, SchemaChange, TableName, WriteShape
 from frazil.pipes import record_metadata
-from frazil.pipes.default.pipe import is_metadata
-from frazil.pipes.evolution import unambiguous
 from frazil.pipes.naming import folded
+from frazil.pipes.record_metadata import is_metadata
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables.iceberg import mount_check
@@ -24,7 +23,7 @@ from frazil.tables.iceberg.java import SCHEMA_PARSER, JvmState, java_class, java
 from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
 from frazil.tables.rules.expiry import MOST_KEPT, kept, needed_by_others, oldest_kept, told_by_snapshots
-from frazil.tables.rules.schema import schema_to_json
+from frazil.tables.rules.schema import remaining, schema_to_json
 
 CREATED_BY: Final = "frazil.created"
 """The table property that says frazil made the table, and so may evolve and expire it."""
@@ -194,26 +193,33 @@ class Table:
         except java_errors() as error:
             raise CatalogUnavailable(f"say what opens {location}", java_message(error)) from error
 
-    def add_columns(self, columns: Mapping[str, IcebergType]) -> None:
-        """Add optional columns; those that somebody added in the meantime stay as they are (step 5 of the cycle)."""
+    def evolve(self, change: SchemaChange) -> None:
+        """Change the columns; what somebody did to them in the meantime stays as it is (step 5 of the cycle)."""
         while True:
             self.refresh()
-            existing = self.state().columns()
-            known = {folded(column.name) for column in existing}
-            missing = {name: kind for name, kind in columns.items() if folded(name) not in known}
-            if not missing:
+            left = remaining(change, self.state().columns())
+            if left == SchemaChange():
                 return
-            added = [Column(0, name, kind) for name, kind in unambiguous(missing, existing).items()]
-            types = java_type(self._jvm, SCHEMA_PARSER).fromJson(schema_to_json(added))
-            update = self.java.updateSchema()
-            for field in types.columns():
-                # With a parent of None the name is taken as it is, dots included.
-                update = update.addColumn(None, field.name(), field.type())
             try:
-                update.commit()
+                self._change_columns(left)
             except java_errors() as error:
                 if java_class(error) != "CommitFailedException":
-                    raise CatalogUnavailable(f"add columns to {self.name}", java_message(error)) from error
+                    raise CatalogUnavailable(f"change the columns of {self.name}", java_message(error)) from error
+
+    def _change_columns(self, change: SchemaChange) -> None:
+        update = self.java.updateSchema()
+        for name, kind in zip(change.add, self._java_types(change.add.values()), strict=True):
+            # With a parent of None the name is taken as it is, dots included.
+            update = update.addColumn(None, name, kind)
+        for path, kind in zip(change.widen, self._java_types(change.widen.values()), strict=True):
+            update = update.updateColumn(".".join(path), kind)
+        for path in change.relax:
+            update = update.makeColumnOptional(".".join(path))
+        update.commit()
+
+    def _java_types(self, kinds: Iterable[IcebergType]) -> list[Any]:
+        text = schema_to_json([Column(0, str(number), kind) for number, kind in enumerate(kinds)])
+        return [field.type() for field in java_type(self._jvm, SCHEMA_PARSER).fromJson(text).columns()]
 
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.

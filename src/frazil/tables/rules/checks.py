@@ -9,11 +9,9 @@ from typing import Final
 
 from frazil.errors import ClockBehind, Fenced, SchemaRace, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType, WriteShape
+from frazil.tables.rules.schema import is_promotion
 from frazil.tables.rules.state import TableState
 from frazil.tables.rules.tokens import Tokens, read
-
-_WIDER: Final = {("int", "long"), ("float", "double")}
-"""Promotions after which a file written for the left type is still read rightly as the right one."""
 
 _SKEW: Final = 60_000
 """Milliseconds that Iceberg lets a version be older than the one before it."""
@@ -148,7 +146,7 @@ def _type_change(staged: IcebergType, current: IcebergType) -> str | None:
     changed = f"its type {staged} became {current}"
     match staged, current:
         case Primitive(), Primitive():
-            return None if staged == current or _promoted(staged, current) else changed
+            return None if is_promotion(staged, current) else changed
         case StructType(fields=before), StructType(fields=after):
             return incompatible_change(before, after)
         case ListType(element=before), ListType(element=after):
@@ -159,9 +157,3 @@ def _type_change(staged: IcebergType, current: IcebergType) -> str | None:
             return None if staged == current else changed
         case _:
             return changed
-
-
-def _promoted(staged: Primitive, current: Primitive) -> bool:
-    if staged.name == current.name == "decimal":
-        return staged.scale == current.scale and staged.precision <= current.precision
-    return (staged.name, current.name) in _WIDER

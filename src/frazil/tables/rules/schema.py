@@ -1,4 +1,4 @@
-"""Iceberg's schema JSON ↔ our columns."""
+"""Iceberg's schema JSON ↔ our columns, and what is left to do of a change of theirs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import Any, Final
 
 import orjson
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, SchemaChange, StructType
+from frazil.pipes.evolution import unambiguous
+from frazil.pipes.naming import folded
 
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+
+
+_WIDER: Final = {("int", "long"), ("float", "double")}
 
 
 def columns_from_json(text: str) -> tuple[Column, ...]:
@@ -23,6 +28,52 @@ def schema_to_json(columns: Sequence[Column]) -> str:
     """A schema as `SchemaParser.fromJson` reads it; ids are given anew, as for a new table."""
     numbers = count(1)
     return orjson.dumps({"type": "struct", "schema-id": 0, "fields": _fields_json(columns, numbers)}).decode()
+
+
+def is_promotion(before: Primitive, after: Primitive) -> bool:
+    """Whether what was written as the one type is read rightly as the other; also of a type to itself."""
+    if before.name == after.name == "decimal":
+        return before.scale == after.scale and before.precision <= after.precision
+    return before == after or (before.name, after.name) in _WIDER
+
+
+def remaining(change: SchemaChange, existing: Sequence[Column]) -> SchemaChange:
+    """What is left to do of a change, on a table that has the `existing` columns by now.
+
+    What others did to these in the meantime stays: a column that is there already, is gone, or has become of a type
+    that cannot be widened to the wanted one.
+    """
+    known = {folded(column.name) for column in existing}
+    missing = {name: kind for name, kind in change.add.items() if folded(name) not in known}
+    return SchemaChange(
+        add=unambiguous(missing, existing),
+        widen={path: kind for path, kind in change.widen.items() if _is_narrower(_field(existing, path), kind)},
+        relax=frozenset(path for path in change.relax if (found := _field(existing, path)) and found.required),
+    )
+
+
+def fields_of(kind: IcebergType) -> tuple[Column, ...]:
+    """What is directly within a type and may change: all but the keys of maps."""
+    match kind:
+        case StructType(fields=fields):
+            return fields
+        case ListType():
+            return (Column(kind.element_id, "element", kind.element, kind.element_required),)
+        case MapType():
+            return (Column(kind.value_id, "value", kind.value, kind.value_required),)
+        case _:
+            return ()
+
+
+def _field(columns: Sequence[Column], path: FieldPath) -> Column | None:
+    name, *rest = path
+    found = next((column for column in columns if column.name == name), None)
+    return _field(fields_of(found.type), tuple(rest)) if found and rest else found
+
+
+def _is_narrower(column: Column | None, wanted: Primitive) -> bool:
+    kind = column and column.type
+    return isinstance(kind, Primitive) and kind != wanted and is_promotion(kind, wanted)
 
 
 def _fields(fields: Iterable[dict[str, Any]]) -> tuple[Column, ...]:

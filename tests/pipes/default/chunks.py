@@ -173,7 +173,7 @@ class Table:
         self.columns = tuple(shape)
         self._worker = worker
         self._converter = RecordConverter(conversion)
-        self._projector = Projector(worker.connection, DefaultPipe(self.columns), TOPIC, conversion, evolves=evolves)
+        self._projector = Projector(worker.connection, DefaultPipe(self.columns, conversion, evolves=evolves), TOPIC)
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""

@@ -178,9 +178,9 @@ HELD = {
 NULLS = dict.fromkeys(HELD)
 
 
-@pytest.mark.parametrize("judged", [True, False])
-def test_types_with_a_cast_of_their_own_land_at_every_depth(make_table: MakeTable, judged: bool) -> None:
-    """`judged` sends the record to the exact tier, for the text in a column of numbers."""
+@pytest.mark.parametrize("exactly", [True, False])
+def test_types_with_a_cast_of_their_own_land_at_every_depth(make_table: MakeTable, exactly: bool) -> None:
+    """`exactly` sends the record to the exact tier, for the text in a column of numbers."""
     table = make_table(
         *columns(
             n="long",
@@ -191,7 +191,7 @@ def test_types_with_a_cast_of_their_own_land_at_every_depth(make_table: MakeTabl
         )
     )
     record = {
-        "n": "1" if judged else 1,
+        "n": "1" if exactly else 1,
         "s": SENT,
         "l": [SENT, None, {}],
         "m": {"k": SENT, "null": None, "empty": {}},

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from frazil.pipes.default.exact_validation import ExactValidation
 from frazil.pipes.default.fast_validation import FastValidation
-from frazil.pipes.default.pipe import DefaultPipe
-from frazil.records.convert import RejectReason
+from frazil.pipes.default.projection import Projection
 
 from .chunks import Landing, Table, Worker
 from .generated import Chunk, chunks
@@ -63,32 +62,31 @@ def test_a_record_lands_with_exactly_its_values_or_is_rejected(worker: Worker, c
 _refused = FastValidation.refused
 
 
-def every_row(screen: FastValidation, values: Iterable[bytes | str | None], unknown: Counter[str]) -> list[int]:
-    """Have the screen learn what it does, and the exact tier look at all rows."""
+def every_row(validation: FastValidation, values: Iterable[bytes | None], unknown: Counter[str]) -> list[int]:
+    """Have fast validation learn what it does, and exact validation look at all rows."""
     texts = list(values)
-    _refused(screen, texts, unknown)
+    _refused(validation, texts, unknown)
     return [*range(len(texts))]
 
 
 @given(chunks)
 @settings(LAW, max_examples=120 * TIMES)
 def test_the_fast_tier_accepts_only_what_the_exact_tier_accepts_with_the_same_row(worker: Worker, chunk: Chunk) -> None:
-    screen = FastValidation(DefaultPipe(chunk.shape), chunk.conversion)
-    refused = set(screen.refused(chunk.texts, Counter()))
-    judge = ExactValidation(DefaultPipe(chunk.shape), chunk.conversion, screen.reading.spellings)
+    validation = FastValidation(Projection(chunk.shape), chunk.conversion)
+    texts = [None if text is None else text.encode() for text in chunk.texts]
+    refused = set(validation.refused(texts, Counter()))
+    exact_validation = ExactValidation(Projection(chunk.shape), chunk.conversion)
     accepted = [text for number, text in enumerate(chunk.texts) if number not in refused]
-    verdicts = [judge.judge(text) for text in accepted]
+    verdicts = [exact_validation.diagnose(text) for text in accepted]
 
     fast = Table(worker, chunk.shape, chunk.conversion).land(*accepted)
     with mock.patch.object(FastValidation, "refused", every_row):
         exact = Table(worker, chunk.shape, chunk.conversion).land(
-            *(text for text, verdict in zip(accepted, verdicts, strict=True) if not isinstance(verdict, RejectReason))
+            *(text for text, verdict in zip(accepted, verdicts, strict=True) if verdict is None)
         )
 
     # What the decoder cannot see, keys that come twice, is found before the file is written.
-    assert sorted(fast.rejects) == [
-        number for number, verdict in enumerate(verdicts) if isinstance(verdict, RejectReason)
-    ]
+    assert sorted(fast.rejects) == [number for number, verdict in enumerate(verdicts) if verdict is not None]
     assert comparable(fast.rows) == comparable(exact.rows)
     assert exact.rejects == {}
 

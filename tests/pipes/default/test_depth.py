@@ -1,4 +1,4 @@
-"""How deep a record may be nested, seen by the screen on its bytes as the judge sees it in what they mean."""
+"""How deep a record may be nested, seen by fast validation on its bytes as exact validation sees it in what they mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frazil.pipes.default.exact_json import DEEPEST
-from frazil.pipes.default.fast_validation import _is_too_deep
+from frazil.pipes.default.fast_validation import is_too_deep
 
 TEXTS = st.text('[]{}",:\\ aø', max_size=8)
 
@@ -35,9 +35,9 @@ def test_brackets_within_texts_are_no_levels(levels: int, kinds: list[str], text
     record = nested(levels, kinds, texts, escaped=escaped)
 
     # The innermost of them holds an empty one.
-    assert _is_too_deep(record) == _is_too_deep(record.encode()) == (levels + 1 > DEEPEST)
+    assert is_too_deep(record.encode()) == (levels + 1 > DEEPEST)
 
 
 @pytest.mark.parametrize("many", [b"[],", b"{},", b'"[",', b'"\\\\",', b'"\\"[",'])
 def test_what_lies_side_by_side_is_no_deeper(many: bytes) -> None:
-    assert not _is_too_deep(b'{"k": [' + many * 100_000 + b"0]}")
+    assert not is_too_deep(b'{"k": [' + many * 100_000 + b"0]}")

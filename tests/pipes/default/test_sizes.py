@@ -13,19 +13,19 @@ from .conftest import MakeTable
 
 
 @pytest.mark.parametrize("opening", ["[", '{"k":'])
-@pytest.mark.parametrize("judged", [True, False])
+@pytest.mark.parametrize("exactly", [True, False])
 @pytest.mark.parametrize("kind", ["variant", "string"])
 def test_nesting_has_one_limit_in_both_tiers(
     make_table: MakeTable,
     opening: str,
     kind: str,
-    judged: bool,
+    exactly: bool,
 ) -> None:
-    """`judged` sends the records to the exact tier, for the 1.0 in a column of whole numbers."""
+    """`exactly` sends the records to the exact tier, for the 1.0 in a column of whole numbers."""
 
     def deep(levels: int) -> str:
         closing = "]" if opening == "[" else "}"
-        number = "1.0e0" if judged else "1"
+        number = "1.0e0" if exactly else "1"
         return f'{{"n": {number}, "v": {opening * levels}1{closing * levels}}}'
 
     landed = make_table(*columns(n="long", v=kind)).land(
@@ -67,15 +67,15 @@ def test_a_text_of_ten_megabytes_lands(make_table: MakeTable, kind: str) -> None
     assert landed.rows == [(1, expected), (2, None), (3, expected)]
 
 
-@pytest.mark.parametrize("judged", [True, False])
+@pytest.mark.parametrize("exactly", [True, False])
 @pytest.mark.parametrize("kind", ["string", "variant"])
-def test_a_document_of_ten_megabytes_lands(make_table: MakeTable, kind: str, judged: bool) -> None:
-    """`judged` sends the record to the exact tier, for the text in a column of numbers."""
+def test_a_document_of_ten_megabytes_lands(make_table: MakeTable, kind: str, exactly: bool) -> None:
+    """`exactly` sends the record to the exact tier, for the text in a column of numbers."""
     document = [{"id": number, "name": "x" * 950, "price": 0.5, "tags": ["a", None]} for number in range(10_000)]
     text = json.dumps(document, separators=(",", ":"))
     assert len(text) > 9_900_000
 
-    landed = make_table(*columns(n="long", x=kind)).land(f'{{"n": {"1.0e0" if judged else 1}, "x": {text}}}')
+    landed = make_table(*columns(n="long", x=kind)).land(f'{{"n": {"1.0e0" if exactly else 1}, "x": {text}}}')
 
     assert landed.rejects == {}
     assert landed.rows == [(1, text if kind == "string" else document)]

@@ -1,32 +1,37 @@
 from __future__ import annotations
 
+import json
+
 import duckdb
+import pyarrow as pa
 import pytest
 
 from frazil.model import Column, IcebergType, Primitive
-from frazil.pipes.default.pipe import TIME_FORM, DefaultPipe, Reading, is_checked, is_metadata_name
+from frazil.pipes.base import Chunk
+from frazil.pipes.default.projection import TIME_FORM, Projection, Reading, is_checked
 from frazil.pipes.naming import default_pipe
+from frazil.pipes.record_metadata import is_metadata_name
 
 LONG = Primitive("long")
 
 
-def pipe(*names: str) -> DefaultPipe:
-    return DefaultPipe(tuple(Column(number, name, LONG) for number, name in enumerate(names)))
+def projection(*names: str) -> Projection:
+    return Projection(tuple(Column(number, name, LONG) for number, name in enumerate(names)))
 
 
 def test_a_key_goes_to_the_column_of_its_own_spelling_else_to_the_one_equal_ignoring_case() -> None:
     found = {
         key: column and column.name
         for key in ("a", "A", "B", "ß", "x")
-        for column in [pipe("A", "a", "b", "ẞ").column_for(key)]
+        for column in [projection("A", "a", "b", "ẞ").column_for(key)]
     }
 
     assert found == {"a": "a", "A": "A", "B": "b", "ß": "ẞ", "x": None}
 
 
 def test_no_key_goes_to_the_metadata_column() -> None:
-    assert pipe("record_metadata", "a").column_for("RECORD_METADATA") is None
-    assert [column.name for column in pipe("Record_Metadata", "a").payload()] == ["a"]
+    assert projection("record_metadata", "a").column_for("RECORD_METADATA") is None
+    assert [column.name for column in projection("Record_Metadata", "a").payload()] == ["a"]
     assert is_metadata_name("record_Metadata")
     assert not is_metadata_name("record_metadata2")
 
@@ -38,14 +43,14 @@ def test_the_default_pipe_is_named_after_its_table() -> None:
 @pytest.mark.parametrize(
     ("spellings", "documents", "strict"),
     [
-        ({}, set(), True),
-        ({"a": ["a"], "b": ["B"]}, set(), True),
-        ({"a": ["a", "A"]}, set(), False),
-        ({"a": ["a"]}, {"a"}, False),
+        ({}, frozenset(), True),
+        ({"a": ("a",), "b": ("B",)}, frozenset(), True),
+        ({"a": ("a", "A")}, frozenset(), False),
+        ({"a": ("a",)}, frozenset({"a"}), False),
     ],
 )
 def test_records_are_read_strictly_while_one_reading_gives_every_column(
-    spellings: dict[str, list[str]], documents: set[str], strict: bool
+    spellings: dict[str, tuple[str, ...]], documents: frozenset[str], strict: bool
 ) -> None:
     assert Reading(spellings, documents).may_be_strict is strict
 
@@ -87,25 +92,22 @@ FORMS = {
 @pytest.mark.parametrize("kind", FORMS)
 def test_the_statement_fails_on_times_it_would_not_read_as_they_are_meant_and_tells_which(kind: str) -> None:
     good, bad = FORMS[kind]
-    projection = DefaultPipe((Column(1, "x", Primitive(kind)),))
-    reading = Reading({"x": ["x"]}, set())
+    times = Projection((Column(1, "x", Primitive(kind)),))
+    reading = Reading({"x": ("x",)})
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(
-            "CREATE TABLE chunk AS SELECT unnest($1) AS text, unnest($2) AS row",
-            [good + bad, [*range(len(good + bad))]],
-        )
-        connection.execute("CREATE VIEW source AS SELECT row, json_object('x', text)::VARCHAR AS value FROM chunk")
 
-        misformed = connection.execute(projection.misformed("source", "row", reading)).fetchall()
-        read = projection.select("(FROM source WHERE row < $1)", reading)
-
-        assert sorted(row for (row,) in misformed) == list(range(len(good), len(good + bad)))
-        assert connection.execute(f"SELECT count(x) FROM ({read})", [len(good)]).fetchall() == [(len(good),)]
-        for number in range(len(good), len(good + bad)):
-            one = projection.select(f"(FROM source WHERE row = {number})", reading)
+        assert times.misformed(chunk(connection, good + bad), reading) == set(range(len(good), len(good + bad)))
+        read = f"SELECT count(x) FROM ({times.select(reading)})"
+        assert chunk(connection, good).query(read) == [(len(good),)]
+        for text in bad:
             with pytest.raises(duckdb.InvalidInputException, match=TIME_FORM):
-                connection.execute(f"SELECT count(x) FROM ({one})").fetchall()
+                chunk(connection, [text]).query(read)
+
+
+def chunk(connection: duckdb.DuckDBPyConnection, texts: list[str]) -> Chunk:
+    """A chunk of records whose key `x` has these texts."""
+    return Chunk(connection, "orders", pa.table({"value": [json.dumps({"x": text}) for text in texts]}), pa.table({}))
 
 
 @pytest.mark.parametrize(

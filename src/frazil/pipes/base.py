@@ -1,0 +1,158 @@
+"""What a pipe is: a projection from converted records to the columns of one table.
+
+`frazil.staging.project` drives it, chunk by chunk:
+
+1. The pipe settles rows that its statement would misread: each is rewritten, or rejected with column and reason.
+2. What the statement selects is written in one COPY.
+3. If that fails, the pipe settles more rows and gives another statement; after its last one, each record is diagnosed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.model import Column, Drift, RecordPlace, SourcePartition
+from frazil.records.convert import VALUE
+from frazil.records.rejects import RejectReason
+
+CHUNK: Final = "chunk"
+"""The relation that statements select from."""
+
+ROW: Final = "row"
+"""Its column of row numbers."""
+
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+
+
+class Pipe(Protocol):
+    """The projection of one table's records, kept for the chunks of one task."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns of the table, in its order: those of the statement."""
+
+    @property
+    def inputs(self) -> Collection[str]:
+        """The columns of converted records (`frazil.records.convert.Converted.table`) that the statement reads."""
+
+    def statements(self, chunk: Chunk) -> Iterator[str]:
+        """The SELECTs from `CHUNK` to try, each in case the one before it failed.
+
+        Rows that a SELECT would misread are settled before it is given, so that it changes no value in silence. Its
+        columns are called what they are called in data files (`frazil.pipes.types.file_name`). There is none if the
+        table has to get columns first, which `chunk.drift` then says.
+        """
+
+    def diagnose(self, record: Mapping[str, Any]) -> RejectReason | None:
+        """Why one record does not fit, with its column; None if it does.
+
+        Args:
+            record: the record's `inputs` by name.
+        """
+
+
+class Chunk:
+    """Some converted records while a pipe settles them: values are rewritten, rejects leave."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, topic: str, inputs: pa.Table, records: pa.Table) -> None:
+        """Hold the `inputs` of a pipe, and the same `records` as they were read."""
+        self.rejected: Final[dict[int, RejectReason]] = {}
+        """Why rows were rejected."""
+
+        self.dropped: Final[Counter[str]] = Counter()
+        """Values of keys without a column in the rows that land, by key."""
+
+        self.drift: Drift = {}
+        """Keys that may become columns, of records that would land then."""
+
+        self._connection = connection
+        self._topic = topic
+        self._records = records
+        self._rows = inputs.append_column(ROW, pa.array(range(inputs.num_rows), pa.int64()))
+        self._rewritten: set[int] = set()
+        self._is_registered = False
+
+    @property
+    def count(self) -> int:
+        """How many rows are left."""
+        return int(self._rows.num_rows)
+
+    def texts(self) -> Iterator[bytes | None]:
+        """The JSON texts of all rows, in order; None for a tombstone."""
+        for batch in self._rows.column(VALUE).chunks:
+            # Several times faster than to_pylist, which makes an Arrow scalar of each cell.
+            yield from batch.cast(pa.binary()).to_numpy(zero_copy_only=False)
+
+    def select(self, rows: Iterable[int]) -> list[tuple[int, str | None]]:
+        """The JSON texts of the given rows, in order."""
+        wanted = pa.array(sorted(rows), pa.int64())
+        found = self._rows.filter(pc.is_in(self._rows.column(ROW), wanted)) if len(wanted) else self._rows.slice(0, 0)
+        return list(zip(found.column(ROW).to_pylist(), found.column(VALUE).to_pylist(), strict=True))
+
+    def in_order(self) -> list[int]:
+        """All rows in the order of where their records lie, as long as none has left."""
+        places = [("partition", "ascending"), ("offset", "ascending")]
+        return [*pc.sort_indices(self._records, sort_keys=places).to_pylist()]
+
+    def position(self, row: int) -> RecordPlace:
+        """Where the record of a row lies."""
+        partition, offset = (self._records.column(name)[row].as_py() for name in ("partition", "offset"))
+        return SourcePartition(self._topic, partition), offset
+
+    def query(self, statement: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """What a SELECT from `CHUNK` yields."""
+        self.register()
+        found: list[tuple[Any, ...]] = self._connection.execute(statement, parameters).fetchall()
+        return found
+
+    def unsettled(self, rows: Iterable[tuple[int]]) -> set[int]:
+        """Those of the rows a query found that have not been rewritten."""
+        return {row for (row,) in rows} - self._rewritten
+
+    def register(self) -> None:
+        """Have the connection know the rows that are left as `CHUNK`."""
+        if not self._is_registered:
+            # In batches that DuckDB parses one by one: of a JSON text it makes many times as much.
+            most = max(1, _BATCH_BYTES * self.count // max(1, self._rows.nbytes))
+            batches = pa.Table.from_batches(self._rows.to_batches(max_chunksize=most), self._rows.schema)
+            self._connection.register(CHUNK, batches)
+            self._is_registered = True
+
+    def close(self) -> None:
+        """Have the connection forget the rows: it would keep them until the next chunk takes their name."""
+        self._connection.unregister(CHUNK)
+        self._is_registered = False
+
+    def reject(self, reasons: Mapping[int, RejectReason]) -> None:
+        """Drop rows that do not fit."""
+        if reasons:
+            self.rejected.update(reasons)
+            gone = pc.is_in(self._rows.column(ROW), pa.array([*reasons], pa.int64()))
+            self._rows = self._rows.filter(pc.invert(gone))
+            self._is_registered = False
+
+    def reject_unfit(self, pipe: Pipe) -> None:
+        """Drop the rows that the pipe finds not to fit, one by one."""
+        unfit: dict[int, RejectReason] = {}
+        for batch in self._rows.to_batches(max_chunksize=1000):
+            for record in batch.to_pylist():
+                if record[ROW] not in self._rewritten and (reason := pipe.diagnose(record)):
+                    unfit[record[ROW]] = reason
+        self.reject(unfit)
+
+    def rewrite(self, texts: Mapping[int, str | None]) -> None:
+        """Give rows other JSON texts, which the statement reads exactly."""
+        if texts:
+            self._rewritten.update(texts)
+            rows = sorted(texts)
+            mask = pc.is_in(self._rows.column(ROW).combine_chunks(), pa.array(rows, pa.int64()))
+            written = pa.array([texts[row] for row in rows], pa.string())
+            values = pc.replace_with_mask(self._rows.column(VALUE).combine_chunks(), mask, written)
+            self._rows = self._rows.set_column(self._rows.schema.get_field_index(VALUE), VALUE, values)
+            self._is_registered = False
