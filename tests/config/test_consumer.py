@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests import certificates
-from tests.certificates import PASSWORD
+from tests.support import certificates
+from tests.support.certificates import PASSWORD
 
 from frazil.config import consumer
 from frazil.dev.jars import kafka_jars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
-from tests.channels import at, offsets, topic
+from tests.support.channels import at, offsets, topic
 
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.routes import covered_by_all, covers, fed_by, least_starts, needs, own_starts

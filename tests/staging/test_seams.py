@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.channels import offsets
 from tests.pipes.default.chunks import Table, column, columns, struct
 from tests.pipes.default.conftest import MakeTable
+from tests.support.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import (

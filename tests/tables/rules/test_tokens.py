@@ -8,7 +8,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.channels import with_channel
+from tests.support.channels import with_channel
 
 from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain, TokensUnreadable
 from frazil.model import SourcePartition

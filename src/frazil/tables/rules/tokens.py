@@ -164,7 +164,7 @@ def encode(tokens: Tokens) -> str:
         "last-error": tokens.last_error,
         "rejects": tokens.rejects,
     }
-    return base64.b64encode(zlib.compress(orjson.dumps(document))).decode()
+    return base64.b64encode(zlib.compress(orjson.dumps(document), 9)).decode()
 
 
 def decode(text: str) -> Tokens:
