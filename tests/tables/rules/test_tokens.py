@@ -28,7 +28,10 @@ from frazil.tables.rules.tokens import (
 from .histories import CONNECTOR, PARTITION, TABLE, History, token_of
 
 some = st.integers(0, 2**63 - 1)
-channels = st.builds(Channel, st.none() | some.map(str), st.none() | some, some, some, some, st.none() | some, some)
+counted = st.integers(0, 2**61)
+channels = st.builds(
+    Channel, st.none() | some.map(str), st.none() | some, counted, counted, counted, st.none() | some, some
+)
 numbered = st.lists(channels, max_size=4).map(lambda found: dict(enumerate(found)))
 topics = st.builds(TopicTokens, st.text(), st.text(), numbered)
 written = st.builds(
