@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from structlog.testing import capture_logs
-from tests.cycle.memory import Clock, Trouble, World, orders
+from tests.cycle.memory import Clock, Feeding, Trouble, World, orders
 from tests.memory import MemoryRecord
 
-from frazil.config import ConnectorSettings
-from frazil.cycle.destinations import Destinations
 from frazil.errors import InvalidRecord
 from frazil.model import TableName
-from frazil.sources.base import TopicFacts
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
-from frazil.tables.base import TableCatalog
 from frazil.tables.rules.tokens import Tokens, read
 
 A, B = (TableName(("public",), name) for name in "AB")
 MB = 1024 * 1024
-
-
-class Feeding:
-    """Has every topic feed the same tables; which ones may change between two openings."""
-
-    def __init__(self, *tables: TableName) -> None:
-        self.tables = tables
-
-    def __call__(
-        self, _settings: ConnectorSettings, _catalog: TableCatalog, topics: Sequence[TopicFacts]
-    ) -> Destinations:
-        return Destinations({name: list(topics) for name in self.tables})
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.channels import at
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
 from tests.support.sending import numbers, send
@@ -48,7 +49,7 @@ def test_a_channel_goes_on_where_it_is_told_and_the_snapshot_says_who_said_so(
     channel = f"{landed.settings.key}_{topic}_1"
 
     (planned,) = desk.reset(channel, Where(offset=7), dry=True)
-    assert [(move.before, move.after, move.again) for move in planned.moves] == [(10, 7, 3)]
+    assert [(move.before, move.after, move.again) for move in planned.moves] == [(at(10), at(7), 3)]
     assert audits(spark, topic) == []
 
     desk.reset(channel, Where(offset=7), reason="a test")
@@ -79,7 +80,7 @@ def test_a_table_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
 
     (tmp_path / "elsewhere").rename(metadata)
     spark.sql("DROP TABLE frazil.public.UNREADABLE")
-    assert [(move.before, move.after) for move in done.moves] == [(10, 7), (10, 7)]
+    assert [(move.before, move.after) for move in done.moves] == [(at(10), at(7)), (at(10), at(7))]
 
 
 def test_all_channels_of_a_connector_skip_what_there_is(desk: Desk, landed: Connector, rows, broker: KafkaBroker):
@@ -106,9 +107,9 @@ def test_a_moment_is_the_first_record_at_or_after_it_or_the_end(desk: Desk, make
 
     (done,) = desk.reset("at-a-time", Where(moment=moment + 1500))
 
-    assert [move.after for move in done.moves] == [2, 0]
+    assert [move.after for move in done.moves] == [at(2), at(0)]
     (late,) = desk.reset("at-a-time", Where(moment=moment + 50_000), dry=True)
-    assert [move.after for move in late.moves] == [4, 0]
+    assert [move.after for move in late.moves] == [at(4), at(0)]
 
 
 def test_a_connector_that_runs_is_left_alone_unless_it_is_to_be_fenced(
