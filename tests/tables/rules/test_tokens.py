@@ -74,7 +74,7 @@ def test_the_form_is_the_documented_one() -> None:
                 "cluster": "cluster",
                 "id": "id",
                 "channels": {
-                    "tokens": [None, "1041"],
+                    "tokens": [None, 1041],
                     "epochs": [None, 3],
                     "parsed": [0, 1042],
                     "errors": [0, 2],
