@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.channels import at
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
+from tests.support.channels import at
 from tests.support.sending import numbers, send
 from tests.support.waiting import caught_up, tokens, until_state
 

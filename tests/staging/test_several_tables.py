@@ -7,7 +7,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.channels import at, offsets
+from tests.pipes.default.chunks import columns
+from tests.support.channels import at, offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import (
@@ -23,8 +24,6 @@ from frazil.model import (
 )
 from frazil.staging.task import stage
 from frazil.testing.records import produce
-
-from .chunks import columns
 
 
 def part(directory: Path, name: str, shape: tuple[Column, ...] = (), *, evolves: bool = False) -> TableTask:
