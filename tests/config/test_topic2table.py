@@ -110,7 +110,7 @@ def test_no_topic_is_an_error_with_its_code(topic: str | None) -> None:
         ("a.b:x, a-b:y", "the topics 'a.b' and 'a-b' overlap"),
         (".*:a, .*foo:b", "the topics '.*' and '.*foo' overlap"),
         (".*foo:b, .*:a", "the topics '.*foo' and '.*' overlap"),
-        ("(a:b", "'(a' is no regular expression"),
+        ("(a:b", "'(a' is not a regular expression"),
         ("a:db.public.b", "names a schema or a database"),
         ('a:"b\x07"', "control character"),
         ('a:"../b"', "holds a slash"),

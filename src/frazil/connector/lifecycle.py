@@ -89,7 +89,7 @@ class Connector:
         self._listeners: list[Callable[[CycleReport], None]] = []
         self._until_caught_up = False
         self._goal: Mapping[SourcePartition, Position] | None = None
-        """What there is to catch up with, for who stops then."""
+        """What there is to catch up with, for whoever stops then."""
 
         self._state_listeners: list[Callable[[State], None]] = []
         self._followers = Followers(settings, spark, self._wake.set)

@@ -187,7 +187,7 @@ class Table:
         return location
 
     def access(self, location: str) -> Mapping[str, str]:
-        """What opens the storage at a location, for who has no JVM; see `frazil.tables.iceberg.access`."""
+        """What opens the storage at a location, for whoever has no JVM; see `frazil.tables.iceberg.access`."""
         try:
             return access(self.java, self._jvm, location)
         except java_errors() as error:
