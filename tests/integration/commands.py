@@ -40,7 +40,7 @@ class Desk:
             name=name,
             connector__class="frazil.KafkaConnector",
             topics=topic,
-            bootstrap__servers=connector.settings.bootstrap_servers,
+            bootstrap__servers=connector.settings.source.bootstrap_servers,
             value__converter="org.apache.kafka.connect.json.JsonConverter",
             value__converter__schemas__enable="false",
         )
