@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 CLASSES := .venv/.classes
-# Much of a test is waiting for Spark and for Kafka: three at a time keep two cores busy.
-TEST_PROCESSES ?= 3
+# Much of a test is waiting for Spark and for Kafka: four at a time keep two cores busy.
+TEST_PROCESSES ?= 4
 
 ##@ First steps
 
@@ -14,7 +14,7 @@ demo: setup ## Run the main job against a real Kafka broker for half a minute, a
 
 .PHONY: test
 test: setup $(CLASSES) ## Run the tests
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder -m "not long" $(PYTEST_ARGS)
 
 .PHONY: setup
 setup: $(READY) ## Make .venv with everything in it, .venv/bin/frazil included
@@ -38,11 +38,11 @@ $(CLASSES): $(READY)
 
 .PHONY: test-quick
 test-quick: setup ## Run the tests that take seconds
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not slow and not long" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not long" $(PYTEST_ARGS)
 
 .PHONY: test-long
 test-long: setup $(CLASSES) ## Run all tests, those too that take half a minute each
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .PHONY: check
 check: setup ## Lint, check types, formatting and the direction of imports

@@ -217,7 +217,7 @@ class Meter:
         if process.pid == self._root.pid:
             role = "driver"
         else:
-            role = "worker" if "pyspark.daemon" in process.cmdline() else "jvm"
+            role = "worker" if "pyspark.worker" in process.cmdline() else "jvm"
         self._highest[process.pid] = (role, int(highest.split()[1]) * 1024)
 
     def _at(self, moment: float) -> float:

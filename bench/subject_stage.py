@@ -37,20 +37,19 @@ def main() -> None:
     columns = numbered(TABLES[list(TABLES)[job.options["table"]]])
     shape = WriteShape(TableName(("bench",), "ORDERS"), "", 0, 0, 0, columns, has_rows=True, evolves=False)
     began = time.process_time()
-    staged = staging.stage(
-        Task(
-            connector="bench",
-            ranges=tuple(
-                Range(SourcePartition(job.topic, number), 0, len(range(number, job.records, job.partitions)))
-                for number in range(job.partitions)
-            ),
-            shape=shape,
-            data_path=f"{job.home}/{uuid.uuid4()}-{{}}.parquet",
-            rejects_path=f"{job.home}/rejects.parquet",
-            reader={"bootstrap.servers": job.bootstrap_servers, "group.id": "bench"},
-            tolerance="all",
-        )
+    task = Task(
+        connector="bench",
+        ranges=tuple(
+            Range(SourcePartition(job.topic, number), 0, len(range(number, job.records, job.partitions)))
+            for number in range(job.partitions)
+        ),
+        shape=shape,
+        data_path=f"{job.home}/{uuid.uuid4()}-{{}}.parquet",
+        rejects_path=f"{job.home}/rejects.parquet",
+        reader={"bootstrap.servers": job.bootstrap_servers, "group.id": "bench"},
+        tolerance="all",
     )
+    (staged,) = staging.stage_all(iter([[task]]))
     used = time.process_time() - began
     if staged.failure:
         raise SystemExit(staged.failure.message)

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.bare import bare_python, packages_of
+from tests.support.bare import bare_python, packages_of
 
 import frazil
 from frazil.cli import main

@@ -15,8 +15,7 @@ import pytest
 from prompt_toolkit.document import Document
 from rich.console import Console
 from tests.cli.answers import EndlessEngine, ReadyEngine, SmallLake
-from tests.cli.homes import home_with_orders
-from tests.integration.processes import FRAZIL
+from tests.support.processes import FRAZIL
 
 from frazil.cli.completing import Completion
 from frazil.cli.prompt import Prompt
@@ -97,9 +96,9 @@ def test_names_functions_and_keywords_are_completed(before: str, expected: set[s
     assert {each.text for each in found} == expected
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return home_with_orders(tmp_path_factory.mktemp("home"))
+@pytest.fixture
+def home(orders_home: Path) -> Path:
+    return orders_home
 
 
 @pytest.mark.parametrize("terminal", ["xterm", "dumb"])

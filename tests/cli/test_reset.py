@@ -24,7 +24,7 @@ def test_a_time_is_iso_8601_in_utc_unless_it_says_otherwise_or_milliseconds(text
 
 
 def test_what_is_no_time_says_what_to_write() -> None:
-    with pytest.raises(InvalidConfiguration, match=r"'yesterday' is no time; write 2026-07-29T12:00:00Z"):
+    with pytest.raises(InvalidConfiguration, match=r"'yesterday' is not a time; write 2026-07-29T12:00:00Z"):
         where_of(earliest=False, latest=False, offset=None, time="yesterday")
 
 

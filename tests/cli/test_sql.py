@@ -13,9 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 from pyarrow import parquet
-from tests.cli.homes import home_with_orders
-from tests.integration.processes import FRAZIL
-from tests.sessions import Seen
+from tests.support.processes import FRAZIL
+from tests.support.sessions import Seen
 
 from frazil.testing.topics import wait_until
 
@@ -25,9 +24,9 @@ MILLION = f"{_DIGITS} select a.d as n, 'x' || b.d as t from {_MANY}"
 ENDLESS = f"{_DIGITS} select sum(sqrt(a.d * b.d + x.d)) as s from {_MANY}, d h, d i, d j, d k, d l, d x"
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return home_with_orders(tmp_path_factory.mktemp("home"))
+@pytest.fixture
+def home(orders_home: Path) -> Path:
+    return orders_home
 
 
 def sql(home: Path, *arguments: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:

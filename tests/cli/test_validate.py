@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import structlog
-from tests.cli.homes import home_with_orders
-from tests.integration.processes import frazil, write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import frazil, write_properties
 
 from frazil.cli import main
 
@@ -25,11 +25,9 @@ def test_a_valid_file_whose_connector_is_called_otherwise_in_tables_says_how(
     file = write_properties(
         tmp_path / "connector.properties",
         name=name,
-        connector__class="frazil.KafkaConnector",
         topics="orders",
         bootstrap__servers="localhost:9092",
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
     )
 
     code = main(["validate", str(file)])
@@ -38,9 +36,9 @@ def test_a_valid_file_whose_connector_is_called_otherwise_in_tables_says_how(
     assert (code, capsys.readouterr().out) == (0, said)
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return home_with_orders(tmp_path_factory.mktemp("home"))
+@pytest.fixture
+def home(orders_home: Path) -> Path:
+    return orders_home
 
 
 @pytest.fixture
@@ -48,11 +46,9 @@ def connector(tmp_path: Path) -> Path:
     return write_properties(
         tmp_path / "connector.properties",
         name="shop",
-        connector__class="frazil.KafkaConnector",
         topics="orders,fruit,bread",
         bootstrap__servers="localhost:9092",
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
     )
 
 

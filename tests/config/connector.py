@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tests.support.connectors import KAFKA_JSON
 
 from frazil.config import load
-from frazil.config.converters import JSON
 from frazil.errors import InvalidConfiguration
 
 Texts = dict[str, str]
@@ -17,11 +17,9 @@ STREAMING = "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector"
 
 LEAST = {
     "name": "orders-sink",
-    "connector.class": "frazil.KafkaConnector",
     "topics": "orders",
     "bootstrap.servers": "localhost:9092",
-    "value.converter": JSON,
-    "value.converter.schemas.enable": "false",
+    **KAFKA_JSON,
 }
 
 

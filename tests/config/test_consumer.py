@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests import certificates
-from tests.certificates import PASSWORD
+from tests.support import certificates
+from tests.support.certificates import PASSWORD
 
 from frazil.config import consumer
 from frazil.dev.jars import kafka_jars
@@ -371,7 +371,7 @@ def test_a_key_that_neither_java_nor_librdkafka_knows_is_refused_with_the_neares
         ("client.dns.lookup", "maybe", "Invalid value"),
         ("sasl.oauthbearer.method", "hush", "is '****'"),
         ("ssl.ca.location", "/nowhere", "ssl.ca.location failed"),
-        ("error_cb", "print", "is no text but a function"),
+        ("error_cb", "print", "is not text but a function"),
         ("client.id", "\ud800", "half a character"),
         ("test.mock.num.brokers", "3", "stand-ins for brokers"),
     ],

@@ -10,7 +10,8 @@ from frazil.config import load
 from frazil.config.converters import JSON, STRING
 from frazil.config.known_keys import LISTS_OF_PLUGINS, NO_EFFECT, NOT_NEEDED, NOT_YET
 from frazil.config.secrets import is_secret
-from frazil.config.settings import setting_keys
+from frazil.config.settings import ConnectorSettings, setting_keys
+from frazil.config.settings_base import keys_of
 
 from .connector import LEAST, SINK, Texts, problems
 
@@ -123,20 +124,52 @@ BESIDE = {
 }
 """What some keys need beside them."""
 
+READ_AS = {
+    "topics": "('a', 'b')",
+    "key.converter": "string",
+    "value.converter": "json",
+    "header.converter": "string",
+    "snowflake.topic2table.map": "a:b,c:d",
+    "snowflake.streaming.client.provider.override.map": "{'max_client_lag': '30', 'a': 'b'}",
+    "snowflake.autocreate.table.type": "iceberg",
+}
+"""What is loaded, in lower case, where that is not the text itself."""
+
 
 def given(key: str, value: str) -> Texts:
     return {**BESIDE.get(key, {}), key: value}
 
 
-@pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS])
-def test_a_good_value_is_taken(key: str, good: str) -> None:
-    load({**LEAST, **given(key, good)})
+def read_from(settings: ConnectorSettings, key: str) -> str:
+    """The text of what was loaded from a key."""
+    (found,) = [
+        getattr(section, name)
+        for section in (settings, settings.source)
+        for name, field in type(section).model_fields.items()
+        if key in keys_of(field)
+    ]
+    return str(found)
+
+
+@pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS if key in setting_keys()])
+def test_a_good_value_arrives(key: str, good: str) -> None:
+    loaded = read_from(load({**LEAST, **given(key, good)}), key)
+
+    assert loaded.lower() == READ_AS.get(key, good.lower())
+
+
+@pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS if key not in setting_keys()])
+def test_a_good_value_that_does_nothing_is_listed_unless_no_other_would_be_taken(key: str, good: str) -> None:
+    settings = load({**LEAST, **given(key, good)})
+
+    listed = key in {*settings.not_needed, *(name for name, _ in settings.no_effect)}
+    assert listed == (key not in NOT_YET)
 
 
 @pytest.mark.parametrize("change", [str.upper, str.lower, str.capitalize])
 @pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS if good.lower() in ("true", "false")])
 def test_flags_may_be_written_in_any_case(key: str, good: str, change: Callable[[str], str]) -> None:
-    load({**LEAST, **given(key, change(good))})
+    assert load({**LEAST, **given(key, change(good))}) == load({**LEAST, **given(key, good)})
 
 
 @pytest.mark.parametrize(("key", "bad"), WRONG.items())

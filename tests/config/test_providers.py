@@ -199,7 +199,7 @@ def test_every_placeholder_that_cannot_be_looked_up_is_a_problem(worker: Texts) 
         ("config.providers.file.param.allowed.paths", "", "absolute paths of directories"),
         ("config.providers.directory.param.allowed.paths", " , ", "absolute paths of directories"),
         ("config.providers.file.param.allowed.paths", "secrets", "'secrets' is relative"),
-        ("config.providers.env.param.allowlist.pattern", "(", "no regular expression"),
+        ("config.providers.env.param.allowlist.pattern", "(", "not a regular expression"),
         ("config.providers.env.class", "", "is missing in the worker file"),
         ("config.providers.env.class", ENVIRONMENT.lower(), "is not built in"),
         ("config.providers.env.class", "com.acme.Vault", "'com.acme.Vault' is not built in"),

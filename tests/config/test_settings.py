@@ -466,7 +466,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["(", r"\Qa\E", "[a-z&&[^b]]", "(?<n>a)", "a{99999999999}"])
 def test_a_pattern_that_java_and_python_read_differently_is_refused(pattern: str) -> None:
-    assert "no regular expression" in problems({"topics.regex": pattern}, without=["topics"])["topics.regex"]
+    assert "not a regular expression" in problems({"topics.regex": pattern}, without=["topics"])["topics.regex"]
 
 
 declarations = ("config.providers", "config.providers.env.class", "config.providers.env.param.allowlist.pattern")

@@ -8,15 +8,9 @@ from frazil.config import load
 from frazil.config.table_options import TableOptions
 from frazil.errors import InvalidConfiguration
 
+from .connector import LEAST
+
 KEY = "snowflake.iceberg.create.table.options"
-LEAST = {
-    "name": "orders-sink",
-    "connector.class": "frazil.KafkaConnector",
-    "bootstrap.servers": "localhost:9092",
-    "topics": "orders",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
 
 
 def test_options_become_properties_of_iceberg() -> None:

@@ -110,7 +110,7 @@ def test_no_topic_is_an_error_with_its_code(topic: str | None) -> None:
         ("a.b:x, a-b:y", "the topics 'a.b' and 'a-b' overlap"),
         (".*:a, .*foo:b", "the topics '.*' and '.*foo' overlap"),
         (".*foo:b, .*:a", "the topics '.*foo' and '.*' overlap"),
-        ("(a:b", "'(a' is no regular expression"),
+        ("(a:b", "'(a' is not a regular expression"),
         ("a:db.public.b", "names a schema or a database"),
         ('a:"b\x07"', "control character"),
         ('a:"../b"', "holds a slash"),
@@ -150,7 +150,7 @@ def test_a_dollar_is_a_character_of_the_table_where_nothing_is_replaced() -> Non
 
 
 def test_all_that_is_wrong_with_well_formed_entries_is_listed_at_once() -> None:
-    with pytest.raises(ValueError, match=r"(?s)no regular expression.*a slash.*given twice"):
+    with pytest.raises(ValueError, match=r"(?s)not a regular expression.*a slash.*given twice"):
         Topic2Table.read('(a:b,c:"d/e",f:g,f:h')
 
 

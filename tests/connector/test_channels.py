@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tests.channels import at, with_channel
+from tests.support.channels import at, with_channel
 
 from frazil.connector.channels import channels_of, left_out_of
 from frazil.connector.registered import LeftOut

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.connectors import KAFKA_JSON
 
 from frazil.config import ConnectorSettings, load
 from frazil.connector.following import chosen, configured, require_one
@@ -16,10 +17,8 @@ def settings(**keys: str) -> ConnectorSettings:
     return load(
         {
             "name": "shop",
-            "connector.class": "frazil.KafkaConnector",
             "bootstrap.servers": "localhost:9092",
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "value.converter.schemas.enable": "false",
+            **KAFKA_JSON,
             **{key.replace("_", "."): value for key, value in keys.items()},
         },
         None,

@@ -16,8 +16,8 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import World, settings
-from tests.disks import SmallDisk
 from tests.memory import connector
+from tests.support.disks import SmallDisk
 
 from frazil.connector import recording
 from frazil.connector.registered import STALE, Registered

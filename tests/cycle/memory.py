@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.memory import MemoryCatalog, MemoryCluster, MemoryRecord, MemoryTable, ingestion
 
 from frazil.config import ConnectorSettings, load
 from frazil.cycle import Ingestion
-from frazil.cycle.destinations import Routing, destinations
+from frazil.cycle.destinations import Destinations, Routing, destinations
 from frazil.errors import CatalogUnavailable, FrazilError
 from frazil.model import SourcePartition, TableName
+from frazil.sources.base import TopicFacts
+from frazil.tables.base import TableCatalog
 
 TABLE = TableName(("public",), "ORDERS")
 
@@ -58,6 +61,18 @@ class World:
     def offsets(self, partition: int = 0, topic: str = "orders") -> list[int]:
         """The offsets whose rows are in the table."""
         return sorted(row.offset for row in self.table.rows() if row.partition == SourcePartition(topic, partition))
+
+
+class Feeding:
+    """Has every topic feed the same tables; which ones may change between two openings."""
+
+    def __init__(self, *tables: TableName) -> None:
+        self.tables = tables
+
+    def __call__(
+        self, _settings: ConnectorSettings, _catalog: TableCatalog, topics: Sequence[TopicFacts]
+    ) -> Destinations:
+        return Destinations({name: list(topics) for name in self.tables})
 
 
 class Trouble:

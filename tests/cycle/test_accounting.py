@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.channels import at, offsets, topic, with_channel
+from tests.support.channels import at, offsets, topic, with_channel
 
 from frazil.cycle.accounting import (
     advances,

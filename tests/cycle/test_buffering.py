@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.channels import at
+from tests.support.channels import at
 
 from frazil.cycle.buffering import Buffering
 from frazil.cycle.planning import Backlog

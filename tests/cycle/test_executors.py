@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from pyspark import cloudpickle
-from tests.bare import bare_python, packages_of
+from tests.support.bare import bare_python, packages_of
 
 from frazil import __version__
 from frazil.cycle.executors import LIBRARIES, looking_first, require_fit, unfit_python

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.channels import at, backlog, offsets
+from tests.support.channels import at, backlog, offsets
 
 from frazil.cycle.planning import SMALL_TASK, Backlog, backlogs, ranges, spread
 from frazil.errors import LogTruncated

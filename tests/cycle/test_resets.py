@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.channels import at, topic, with_channel
+from tests.support.channels import at, topic, with_channel
 
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused

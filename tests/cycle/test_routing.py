@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
-from tests.cycle.memory import Clock, Trouble, World, orders
+from tests.cycle.memory import Clock, Feeding, Trouble, World, orders
 from tests.memory import MemoryRecord
 
-from frazil.config import ConnectorSettings
-from frazil.cycle.destinations import Destinations
-from frazil.errors import InvalidRecord
-from frazil.model import TableName
-from frazil.sources.base import TopicFacts
+from frazil.errors import InvalidRecord, StageFailed
+from frazil.model import Staged, StagedTable, TableName
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
-from frazil.tables.base import TableCatalog
 from frazil.tables.rules.tokens import Tokens, read
 
 A, B = (TableName(("public",), name) for name in "AB")
 MB = 1024 * 1024
-
-
-class Feeding:
-    """Has every topic feed the same tables; which ones may change between two openings."""
-
-    def __init__(self, *tables: TableName) -> None:
-        self.tables = tables
-
-    def __call__(
-        self, _settings: ConnectorSettings, _catalog: TableCatalog, topics: Sequence[TopicFacts]
-    ) -> Destinations:
-        return Destinations({name: list(topics) for name in self.tables})
 
 
 @pytest.fixture
@@ -209,3 +194,31 @@ def test_a_bad_record_that_one_table_has_behind_it_stops_only_the_other(world: W
     assert (landed(world, A), tokens(world, A).channel(orders()).token) == ([0, 1, 2], "2")
     assert landed(world, B)[:4] == [0, 1, 2, 4]
     assert len(landed(world, B)) == len(set(landed(world, B)))
+
+
+def test_rows_that_do_not_follow_the_token_of_their_table_are_not_committed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = world.connector()
+    running.cycle()
+    staged = running._job.run
+
+    def shifted(groups: object, description: str) -> list[Staged]:
+        done = staged(groups, description)  # type: ignore[arg-type]
+        return [replace(task, tables=tuple(map(_later, task.tables))) for task in done]
+
+    world.produce(4)
+    with monkeypatch.context() as patched:
+        patched.setattr(running._job, "run", shifted)
+        with pytest.raises(StageFailed, match="does not follow the table's token"):
+            running.cycle()
+    running.recall()
+    running.cycle()
+
+    for name in (A, B):
+        assert landed(world, name) == [0, 1, 2, 3, 4, 5, 6]
+
+
+def _later(part: StagedTable) -> StagedTable:
+    """As if the first of the records had not been read."""
+    return replace(part, ranges=tuple(replace(each, start=each.start.ahead(1, each.covered)) for each in part.ranges))

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from structlog.testing import capture_logs
-from tests.channels import with_channel
 from tests.cycle.memory import World
+from tests.support.channels import with_channel
 
 from frazil.cycle.sharing import shared
 from frazil.model import SourcePartition

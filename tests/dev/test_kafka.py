@@ -11,12 +11,15 @@ from pathlib import Path
 import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
+from tests.support.brokers import short_lived
 
 from frazil.dev.directory import empty
 from frazil.dev.errors import BrokerFailed, DirectoryInUse, NotABrokerDirectory, PortInUse
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import offsets, produce, read
 from frazil.testing.topics import create_topic, wait_until
+
+pytestmark = pytest.mark.slow
 
 QUICK_REJOIN = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
 """After a kill, a broker may only come back when its old session has ended."""
@@ -35,9 +38,8 @@ def test_a_broker_makes_no_topic_nobody_asked_for(broker: KafkaBroker) -> None:
     assert "never_made" not in admin.list_topics(timeout=10).topics
 
 
-@pytest.mark.slow
 def test_records_survive_a_kill(tmp_path: Path) -> None:
-    with KafkaBroker(tmp_path / "a b", properties=QUICK_REJOIN) as broker:
+    with short_lived(tmp_path / "a b", properties=QUICK_REJOIN) as broker:
         create_topic(broker.bootstrap_servers, "t")
         produce(broker.bootstrap_servers, "t", [b"1", b"2"])
         broker.kill()
@@ -81,7 +83,6 @@ def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
     assert command.wait(30) == 0
 
 
-@pytest.mark.slow
 def test_the_broker_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     command = run_command(tmp_path)
     ready_line(command)

@@ -8,13 +8,14 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 import structlog
 from rich.console import Console
 from tests.cli.answers import answer
+from tests.cycle.memory import World, settings
+from tests.memory import connector
 
 from frazil.cli import log
 from frazil.cli.app import main
@@ -22,12 +23,13 @@ from frazil.cli.channels import _table
 from frazil.cli.console import complain
 from frazil.cli.printing.documents import write_json
 from frazil.cli.printing.table import WIDE, print_table
-from frazil.cli.progress import overview
+from frazil.cli.progress import Meter, overview
 from frazil.cli.running import Arriving
 from frazil.cli.sql import write
-from frazil.errors import InvalidQuery, InvalidRecord
+from frazil.errors import CatalogUnavailable, InvalidQuery, InvalidRecord
 from frazil.model import ChannelStatus
 from frazil.queries.answer import Answer
+from frazil.testing.topics import wait_until
 
 ACTING = "\x1b[31mred \x1b]0;title\x07 \x9b31m \x00 \x08\x08 over\rwritten \x7f \u202etxt.exe \u2066 \u2028 \u200f"
 """What a terminal would act on: escape sequences in 7 and 8 bits, and what moves the cursor or turns the writing."""
@@ -130,23 +132,24 @@ def test_channels_are_shown() -> None:
 
 
 def test_the_progress_of_connectors_is_shown() -> None:
-    connector = SimpleNamespace(
-        settings=SimpleNamespace(name=HOSTILE), state="RETRYING", next_attempt=0.0, error=InvalidQuery(HOSTILE)
-    )
-    meter = SimpleNamespace(
-        connector=connector,
-        rates=lambda: (0, 0),
-        latency=lambda _: None,
-        rows=0,
-        errors=0,
-        lag_records=0,
-        snapshot=None,
-    )
-    terminal = Console(file=io.StringIO(), width=5000)
+    def down(_: str) -> None:
+        raise CatalogUnavailable("answer", HOSTILE)
 
-    terminal.print(overview([meter]))  # type: ignore[list-item]
+    world = World()
+    world.cluster.create_topic("orders")
+    world.catalog.on_request = down
+    waiting = connector(settings(name=MARKUP), world.cluster, world.catalog)
+    waiting.start()
+    try:
+        wait_until(lambda: waiting.error is not None, "the catalog's outage to be noticed")
+        terminal = Console(file=io.StringIO(), width=5000)
+        terminal.print(overview([Meter(waiting)]))
+    finally:
+        waiting.stop()
 
-    assert_shown(terminal.file.getvalue(), times=2)  # type: ignore[attr-defined]
+    printed = terminal.file.getvalue()  # type: ignore[attr-defined]
+    assert_shown(printed)
+    assert printed.count("[bold]x[/bold]") == 2  # a name has no control characters, and may have markup
 
 
 def test_rows_of_a_query_are_shown() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import orjson
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up, until_state
+from tests.support.waiting import caught_up, until_state
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker

@@ -9,7 +9,8 @@ from pathlib import Path
 import structlog
 from pyspark.sql import SparkSession
 from tests.integration.conftest import Connect
-from tests.integration.processes import write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import write_properties
 
 from frazil import Connector
 from frazil.cli import main
@@ -38,11 +39,9 @@ class Desk:
         file = write_properties(
             self._directory / f"{name}.properties",
             name=name,
-            connector__class="frazil.KafkaConnector",
             topics=topic,
-            bootstrap__servers=connector.settings.source.bootstrap_servers,
-            value__converter="org.apache.kafka.connect.json.JsonConverter",
-            value__converter__schemas__enable="false",
+            bootstrap__servers=connector.settings.source.address,
+            **KAFKA_JSON,
         )
         connector.on_state(self._registry.recorder(connector.settings, file, None))
         connector.start()

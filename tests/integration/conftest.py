@@ -1,8 +1,7 @@
-"""One Spark session for all tests of this folder, connectors on it, and their tables read back by others' eyes."""
+"""Connectors on the Spark session of all tests, and their tables read back by others' eyes."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,60 +9,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.h2 import h2_jar
-from tests.jars import fetched
+from tests.support.connectors import KAFKA_JSON
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
-from frazil.tables.jvm.session import open_session
 from frazil.testing import iceberg
 from frazil.testing.oracle import verify
 from frazil.testing.report import OracleReport
 
 Connect = Callable[..., Connector]
-AddCatalog = Callable[[dict[str, str]], str]
-
-JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
-
-
-def aws_bundle() -> Path:
-    """What Iceberg needs for S3 and Glue."""
-    return fetched("org.apache.iceberg", "iceberg-aws-bundle", "1.12.0")
-
-
-@pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of the embedded catalog that this folder's tests share; tables are named after topics."""
-    return tmp_path_factory.mktemp("lake")
-
-
-@pytest.fixture(scope="session")
-def spark(lake: Path) -> Iterator[SparkSession]:
-    """A local Spark session with the embedded catalog."""
-    # The tests of outages have a catalog in that database, others have tables on S3.
-    session = open_session(lake, "local[2]", {"spark.jars": f"{h2_jar()},{aws_bundle()}"})
-    yield session
-    session.stop()
-
-
-_numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def add_catalog(spark: SparkSession) -> AddCatalog:
-    """Tell Spark of one more catalog, under a name nobody has used: Spark keeps what it first found there."""
-
-    def add(settings: dict[str, str]) -> str:
-        name = f"remote{next(_numbers)}"
-        spark.conf.set(f"spark.sql.catalog.{name}", "org.apache.iceberg.spark.SparkCatalog")
-        for key, value in {"cache-enabled": "false", **settings}.items():
-            spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
-        return name
-
-    return add
 
 
 @pytest.fixture
@@ -74,12 +28,11 @@ def connect(spark: SparkSession, lake: Path, broker: KafkaBroker) -> Iterator[Co
     def start(topic: str, name: str | None = None, *, begin: bool = True, **settings: str) -> Connector:
         configuration = {
             "name": name or f"to_{topic}",
-            "connector.class": "frazil.KafkaConnector",
             "topics": topic,
             "bootstrap.servers": broker.bootstrap_servers,
             "frazil.home": str(lake),
             "frazil.commit.interval.ms": "100",
-            **JSON,
+            **KAFKA_JSON,
             **settings,
         }
         connector = Connector.from_properties(configuration, spark)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.channels import with_channel
+from tests.support.channels import with_channel
 
 from frazil.errors import ClockBehind, TokensUncertain
 from frazil.model import Conversion, SourcePartition, TableName

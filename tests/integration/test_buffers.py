@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.conftest import JSON
-from tests.integration.waiting import caught_up, until_state
+from tests.support.connectors import KAFKA_JSON
+from tests.support.waiting import caught_up, until_state
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -30,11 +30,10 @@ def buffered(spark: SparkSession, lake: Path, broker: KafkaBroker) -> Iterator[B
     def start(topic: str, *, begin: bool = True, **settings: str) -> Connector:
         configuration = {
             "name": f"to_{topic}",
-            "connector.class": "frazil.KafkaConnector",
             "topics": topic,
             "bootstrap.servers": broker.bootstrap_servers,
             "frazil.home": str(lake),
-            **JSON,
+            **KAFKA_JSON,
             **settings,
         }
         connector = Connector.from_properties(configuration, spark)

@@ -9,7 +9,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.integration.processes import FRAZIL, Running, frazil, write_properties
+from tests.support.connectors import JSON
+from tests.support.processes import FRAZIL, Running, frazil, write_properties
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import produce
@@ -28,8 +29,7 @@ def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Pat
         tmp_path_factory.mktemp("worker") / "worker.properties",
         bootstrap__servers=broker.bootstrap_servers,
         key__converter="org.apache.kafka.connect.storage.StringConverter",
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **JSON,
     )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.bare import bare_python, packages_of
 from tests.integration.conftest import Connect
-from tests.integration.waiting import caught_up, until_state
+from tests.support.bare import bare_python, packages_of
+from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import produce

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.integration.conftest import JSON
-from tests.integration.waiting import caught_up, until_state
+from tests.support.connectors import JSON
+from tests.support.waiting import caught_up, until_state
 
 from frazil import Commit, Connector
 from frazil.connector import commits

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.injection.texts import FRAGMENTS, NAMES
 from tests.injection.wire import produce_raw
-from tests.integration.waiting import caught_up, until_state
+from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import InvalidConfiguration, TableNameRefused

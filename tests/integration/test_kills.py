@@ -10,7 +10,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.integration.processes import FRAZIL, Running, frazil, write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import FRAZIL, Running, frazil, write_properties
 
 from frazil.config import load
 from frazil.dev.kafka import KafkaBroker
@@ -68,11 +69,9 @@ def test_kills_at_named_points_and_at_random_lose_nothing_and_double_nothing(
     file = write_properties(
         tmp_path / "survivors.properties",
         name="survivors",
-        connector__class="frazil.KafkaConnector",
         topics=topic,
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__commit__interval__ms="200",
         frazil__home=str(home),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import InvalidRecord

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.integration.commands import Desk
-from tests.integration.waiting import caught_up
+from tests.support.sending import send
+from tests.support.waiting import caught_up
 
 from frazil.connector.channels import left_out_of
 from frazil.connector.registry import Registry
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableNotSupported
-from frazil.testing.produce import record
-from frazil.testing.records import produce
 
 
 @pytest.fixture
@@ -24,10 +23,6 @@ def desk(spark: SparkSession, lake: Path, connect, tmp_path: Path, monkeypatch: 
     made = Desk(spark, lake, connect, tmp_path)
     monkeypatch.setattr("frazil.cli.channels.open_catalog", made.opened)
     return made
-
-
-def send(broker: KafkaBroker, topic: str, first: int, count: int) -> None:
-    produce(broker.bootstrap_servers, topic, [record("r", 0, first + n) for n in range(count)])
 
 
 def channels(desk: Desk, capsys: pytest.CaptureFixture[str], connector: str) -> dict[str, dict[str, Any]]:
@@ -42,8 +37,8 @@ def test_a_table_that_cannot_be_written_is_left_out_until_it_is_mended_and_the_c
     desk: Desk, make_topic, judge, broker: KafkaBroker, spark: SparkSession, lake: Path, connect, capsys
 ):
     good, bad = make_topic(), make_topic()
-    send(broker, good, 0, 5)
-    send(broker, bad, 0, 5)
+    send(broker, good, range(5))
+    send(broker, bad, range(5))
     table = f"frazil.public.{bad.upper()}"
     spark.sql("CREATE NAMESPACE IF NOT EXISTS frazil.public")
     spark.sql(f"CREATE TABLE {table} (run string, seq bigint) USING iceberg PARTITIONED BY (run)")
@@ -69,7 +64,7 @@ def test_a_table_that_cannot_be_written_is_left_out_until_it_is_mended_and_the_c
 
     connector.stop()
     spark.sql(f"ALTER TABLE {table} DROP PARTITION FIELD run")
-    send(broker, bad, 5, 5)
+    send(broker, bad, range(5, 10))
     connector.start()
     caught_up(connector)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.integration.processes import FRAZIL, Running, peak_of_workers, write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import FRAZIL, Running, peak_of_workers, write_properties
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer
@@ -28,12 +29,10 @@ def test_a_range_far_larger_than_a_chunk_is_staged_in_bounded_memory(broker: Kaf
     file = write_properties(
         tmp_path / "large.properties",
         name="large",
-        connector__class="frazil.KafkaConnector",
         topics="large",
         tasks__max="1",
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__cycle__max__bytes=str(2**31),
     )
     running = Running(

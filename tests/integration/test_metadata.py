@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableNotSupported

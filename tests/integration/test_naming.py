@@ -6,7 +6,7 @@ import json
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up, until_state
+from tests.support.waiting import caught_up, until_state
 
 from frazil.config.names import sanitise
 from frazil.dev.kafka import KafkaBroker

@@ -13,13 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
-from tests.integration.conftest import AddCatalog, aws_bundle
-from tests.integration.outages.watching import Watch, send
-from tests.integration.processes import Running, write_properties
-from tests.integration.waiting import caught_up, until_state
-from tests.proxy import Forward, Proxy, Refuse
-from tests.rest import RestCatalog
-from tests.s3 import BUCKET, Store
+from tests.conftest import AddCatalog
+from tests.integration.outages.watching import Watch
+from tests.support.connectors import KAFKA_JSON
+from tests.support.jars import aws_bundle
+from tests.support.processes import Running, write_properties
+from tests.support.proxy import Forward, Proxy, Refuse
+from tests.support.rest import RestCatalog
+from tests.support.s3 import BUCKET, Store
+from tests.support.sending import send
+from tests.support.waiting import caught_up, until_state
 
 import frazil
 from frazil import Connector
@@ -154,15 +157,13 @@ def test_a_topic_lands_on_s3_through_a_rest_catalog_although_its_process_is_kill
     spark, connect, catalog, settings, topic, rows_of, make_table, broker: KafkaBroker, store: Store, tmp_path: Path
 ):
     make_table(catalog)
-    send(broker.bootstrap_servers, topic, 0, 200)
+    send(broker, topic, range(200))
     file = write_properties(
         tmp_path / "s3.properties",
         name=f"to_{topic}",
-        connector__class="frazil.KafkaConnector",
         topics=topic,
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__home=str(tmp_path / "home"),
         spark__jars=str(aws_bundle()),
         spark__sql__catalog__lake="org.apache.iceberg.spark.SparkCatalog",
@@ -175,7 +176,7 @@ def test_a_topic_lands_on_s3_through_a_rest_catalog_although_its_process_is_kill
     staged = [key for key in store.names(f"warehouse/public/{topic.upper()}/data/") if key.endswith(".parquet")]
 
     connector = connect(topic, **{"frazil.catalog": catalog})
-    send(broker.bootstrap_servers, topic, 200, 50)
+    send(broker, topic, range(200, 250))
     caught_up(connector)
 
     assert staged
@@ -196,10 +197,10 @@ def test_files_go_where_the_tables_own_locations_say_spread_over_prefixes(
 ):
     place = f"else where/{{}}/{topic}"
     make_table(catalog, write_data_path=f"s3://{BUCKET}/{place}", write_object__storage_enabled="true")
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{"frazil.catalog": catalog})
     caught_up(connector)
-    send(broker.bootstrap_servers, topic, 10, 10)
+    send(broker, topic, range(10, 20))
     caught_up(connector)
 
     found = [key.removeprefix(f"{place}/") for key in store.names(place)]
@@ -227,7 +228,7 @@ def test_rejects_are_kept_on_s3_and_every_list_leads_to_the_one_before(
     spark, connect, catalog, topic, rows_of, make_table, broker: KafkaBroker, store: Store
 ):
     make_table(catalog)
-    send(broker.bootstrap_servers, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic, **{"frazil.catalog": catalog, "errors.tolerance": "all"})
     for text in (b"first", b"second"):
         produce(broker.bootstrap_servers, topic, [text])
@@ -251,14 +252,14 @@ def test_an_outage_of_the_store_is_waited_for_and_nothing_half_is_left(
     connect, catalog, topic, rows_of, make_table, broker: KafkaBroker, store: Store, wire: Proxy, point
 ):
     make_table(catalog)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{"frazil.catalog": catalog})
     caught_up(connector)
     watch = Watch(connector)
     before = store.names(f"warehouse/public/{topic.upper()}/data/")
 
     with call_at(point, lambda: wire.behave(Refuse()), 1):
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         error = watch.until_retrying()
     left = store.names(f"warehouse/public/{topic.upper()}/data/")
     wire.behave(Forward())
@@ -286,14 +287,14 @@ def test_keys_that_the_catalog_lends_for_a_table_open_its_rows_and_rejects_and_a
     monkeypatch.setattr(rest, "vending", lend)
     public = {key: text for key, text in settings.items() if "key" not in key}
     lent = add_catalog(public)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{"frazil.catalog": lent, "errors.tolerance": "all"})
     caught_up(connector)
     role = "second"
     lend(f"s3://{BUCKET}/warehouse/public/{topic.upper()}")
     store.withdraw("first")
     produce(broker.bootstrap_servers, topic, [b"rejected"])
-    send(broker.bootstrap_servers, topic, 11, 10)
+    send(broker, topic, range(11, 21))
     caught_up(connector)
 
     assert rows_of(connector, owners, topic, gaps={0: [10]}) == 20
@@ -318,12 +319,12 @@ def test_a_function_that_follows_a_table_reads_with_the_keys_that_are_lent_by_th
     connector.foreach_commit(lambda rows, _: delivered.append(sorted(row.seq for row in rows.select("seq").collect())))
     connector.start()
     caught_up(connector)
-    send(broker.bootstrap_servers, topic, 0, 5)
+    send(broker, topic, range(5))
     wait_until(lambda: delivered[-1:] == [[0, 1, 2, 3, 4]] or connector.error is not None, "the rows to be delivered")
     role = "fourth"
     lend(f"s3://{BUCKET}/warehouse/public/{topic.upper()}")
     store.withdraw("third")
-    send(broker.bootstrap_servers, topic, 5, 5)
+    send(broker, topic, range(5, 10))
     wait_until(lambda: delivered[-1:] == [[5, 6, 7, 8, 9]] or connector.error is not None, "the rows to be delivered")
 
     assert connector.error is None
@@ -335,7 +336,7 @@ def test_columns_that_change_while_a_rest_catalog_commits_stop_the_connector_whi
     connect, rest, catalog, topic, rows_of, make_table, broker: KafkaBroker, monkeypatch, spark, answer
 ):
     make_table(catalog)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{"frazil.catalog": catalog})
     caught_up(connector)
     table = rest.catalog.loadTable(rest._identifier("public", topic.upper()))
@@ -354,7 +355,7 @@ def test_columns_that_change_while_a_rest_catalog_commits_stop_the_connector_whi
             monkeypatch.setattr(rest, "after_update", lose)
 
     with call_at("before_swap", interfere, 1):
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         until_state(connector, "FAILED")
 
     assert isinstance(connector.error, SchemaRace)
@@ -370,7 +371,7 @@ def test_orphans_on_s3_are_removed_and_nothing_else_is(
     spark, connect, catalog, topic, rows_of, make_table, broker: KafkaBroker, store: Store
 ):
     make_table(catalog)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{"frazil.catalog": catalog})
     caught_up(connector)
     connector.stop()
@@ -405,7 +406,7 @@ def test_a_topic_lands_through_glue_in_a_table_of_lower_case(
             **store.owner.properties(store.endpoint),
         }
     )
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{"frazil.catalog": glue})
     caught_up(connector)
 

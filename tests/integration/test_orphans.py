@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
-from tests.integration.processes import Running, write_properties
-from tests.integration.waiting import caught_up, until_state
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import Running, write_properties
+from tests.support.sending import send
+from tests.support.waiting import caught_up, until_state
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -25,8 +27,6 @@ from frazil.tables.iceberg.swap import JvmSwap
 from frazil.tables.rules.stages import Stage, stage_of_data
 from frazil.testing import iceberg
 from frazil.testing.crash import call_at, fail_at
-from frazil.testing.produce import record
-from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
 
 HOUR = 3600.0
@@ -83,11 +83,11 @@ def files(lake: Path, topic: str) -> Lake:
 @pytest.fixture
 def orphan(connect, topic, files: Lake, broker: KafkaBroker) -> Path:
     """A file that one connector staged before it broke down, and another one of its name has opened the table since."""
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     older = connect(topic, name=f"to_{topic}")
     caught_up(older)
     with fail_at("after_stage", RuntimeError("a test broke it")):
-        send(broker, topic, 5, 5)
+        send(broker, topic, range(5, 10))
         until_state(older, "FAILED")
     (staged,) = files.parquet - files.committed
     newer = connect(topic, name=f"to_{topic}", begin=False)
@@ -103,12 +103,12 @@ def test_what_a_killed_connector_staged_goes_a_day_later_and_nothing_else_does(
     connect, topic, judge, files: Lake, lake: Path, broker: KafkaBroker, tmp_path: Path
 ):
     name = f"killed_{topic}"
-    send(broker, topic, 0, 10)
+    send(broker, topic, range(10))
     first = connect(topic, name=name)
     caught_up(first)
     first.stop()
     known = files.parquet
-    send(broker, topic, 10, 10)
+    send(broker, topic, range(10, 20))
     killed_after_staging(topic, name, lake, broker, tmp_path)
     orphans = files.parquet - known
     assert orphans
@@ -138,7 +138,7 @@ def test_what_was_staged_before_a_long_rest_goes_at_the_next_opening(
     connect, topic, judge, files: Lake, lake: Path, broker: KafkaBroker, tmp_path: Path
 ):
     name = f"rested_{topic}"
-    send(broker, topic, 0, 10)
+    send(broker, topic, range(10))
     killed_after_staging(topic, name, lake, broker, tmp_path)
     orphans = files.parquet
     assert orphans
@@ -209,11 +209,11 @@ def test_only_files_of_abandoned_stages_go_whatever_lies_beside_them(
 def test_a_stage_that_was_given_up_and_repeated_leaves_nothing_behind(
     connect, topic, judge, files: Lake, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     with fail_at("after_stage", CatalogUnavailable("answer", "a test said so")):
-        send(broker, topic, 5, 5)
+        send(broker, topic, range(5, 10))
         caught_up(connector)
     connector.stop()
 
@@ -226,13 +226,13 @@ def test_a_stage_that_was_given_up_and_repeated_leaves_nothing_behind(
 def test_what_could_not_be_deleted_when_its_stage_was_given_up_goes_on_a_later_day(
     connect, topic, judge, files: Lake, broker: KafkaBroker, monkeypatch
 ):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     known = files.parquet
     with monkeypatch.context() as patched, fail_at("after_stage", CatalogUnavailable("answer", "a test said so")):
         patched.setattr(Path, "unlink", refuse_to_unlink)
-        send(broker, topic, 5, 5)
+        send(broker, topic, range(5, 10))
         caught_up(connector)
     connector.stop()
     (orphan,) = files.parquet - files.committed - known
@@ -250,14 +250,14 @@ def test_what_could_not_be_deleted_when_its_stage_was_given_up_goes_on_a_later_d
 def test_files_of_a_commit_that_happened_unheard_stay(
     connect, topic, judge, monkeypatch, files: Lake, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     lose_the_next_commit(monkeypatch)
 
-    send(broker, topic, 5, 5)
+    send(broker, topic, range(5, 10))
     caught_up(connector)
-    send(broker, topic, 10, 5)
+    send(broker, topic, range(10, 15))
     caught_up(connector)
     connector.stop()
     files.age(25)
@@ -274,11 +274,11 @@ def test_files_that_were_committed_and_rolled_back_stay_also_when_nobody_refers_
     connect, topic, files: Lake, spark: SparkSession, broker: KafkaBroker, tmp_path: Path
 ):
     table = f"public.{topic.upper()}"
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     first, known = current_snapshot(spark, table), files.parquet
-    send(broker, topic, 5, 5)
+    send(broker, topic, range(5, 10))
     caught_up(connector)
     connector.stop()
     (once,) = files.parquet - known
@@ -339,14 +339,14 @@ def test_a_file_that_cannot_be_removed_disturbs_nobody_and_is_tried_again(
 
 
 def test_a_stage_older_than_its_greatest_age_is_staged_again(connect, topic, judge, files: Lake, broker: KafkaBroker):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     met: list[object] = []
     connector.on_state(lambda state: met.append(connector.error) if str(state) == "RETRYING" else None)
 
     with call_at("after_stage", lambda: let_an_hour_go_by(connector), hit=1):
-        send(broker, topic, 5, 5)
+        send(broker, topic, range(5, 10))
         caught_up(connector)
 
     assert [type(error) for error in met] == [StageTooOld]
@@ -359,10 +359,6 @@ def test_a_stage_older_than_its_greatest_age_is_staged_again(connect, topic, jud
 
 def refuse_to_unlink(path: Path, missing_ok: bool = False) -> None:
     raise PermissionError(f"not allowed: {path}")
-
-
-def send(broker: KafkaBroker, topic: str, first: int, count: int) -> None:
-    produce(broker.bootstrap_servers, topic, [record("r", 0, first + n) for n in range(count)])
 
 
 def opened_again(connect, topic: str, name: str, **settings: str) -> Connector:
@@ -386,11 +382,9 @@ def killed_after_staging(topic: str, name: str, lake: Path, broker: KafkaBroker,
     file = write_properties(
         tmp_path / "killed.properties",
         name=name,
-        connector__class="frazil.KafkaConnector",
         topics=topic,
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__home=str(lake),
     )
     command = [sys.executable, "-m", "frazil.testing.run", "--crash-at", "after_stage", "--", "run", str(file)]

@@ -6,26 +6,25 @@ import os
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.support.sending import clean_rows, send
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CycleCancelled, DataLoss, Fenced, TableReplaced, TokensUncertain
 from frazil.tables.iceberg.swap import JvmSwap
 from frazil.tables.iceberg.table import Table
 from frazil.testing.crash import halt_at
-from frazil.testing.produce import record
-from frazil.testing.records import produce
 from frazil.testing.topics import delete_records, wait_until
 
 
 def test_the_newest_opener_of_a_name_wins_and_the_other_stops_for_good(connect, topic, judge, broker: KafkaBroker):
-    send(broker, topic, 0, 10)
+    send(broker, topic, range(10))
     older = connect(topic, name="rival")
     caught_up(older)
 
     newer = connect(topic, name="rival")
     caught_up(newer)
-    send(broker, topic, 10, 10)
+    send(broker, topic, range(10, 20))
     caught_up(newer)
     until_state(older, "FENCED")
 
@@ -37,11 +36,11 @@ def test_the_newest_opener_of_a_name_wins_and_the_other_stops_for_good(connect, 
 def test_a_rival_that_commits_between_plan_and_swap_wins_and_nothing_comes_twice(
     connect, topic, judge, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     older = connect(topic, name="halted")
     caught_up(older)
     with halt_at("before_swap") as gate:
-        send(broker, topic, 5, 10)
+        send(broker, topic, range(5, 15))
         assert gate.reached.wait(60)
         newer = connect(topic, name="halted")
         caught_up(newer)
@@ -53,12 +52,12 @@ def test_a_rival_that_commits_between_plan_and_swap_wins_and_nothing_comes_twice
 def test_a_foreign_append_between_plan_and_swap_costs_only_another_attempt(
     connect, topic, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     table = f"frazil.public.{topic.upper()}"
     with halt_at("before_swap") as gate:
-        send(broker, topic, 5, 10)
+        send(broker, topic, range(5, 15))
         assert gate.reached.wait(60)
         spark.sql(f"INSERT INTO {table} (seq) VALUES (-1)")
     caught_up(connector)
@@ -71,12 +70,12 @@ def test_a_foreign_append_between_plan_and_swap_costs_only_another_attempt(
 def test_a_commit_whose_outcome_the_catalog_does_not_tell_is_found_and_not_repeated(
     connect, topic, judge, monkeypatch, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     lost = _lose_the_next_answer(monkeypatch, spark)
 
-    send(broker, topic, 5, 10)
+    send(broker, topic, range(5, 15))
     caught_up(connector)
 
     assert lost == ["answer"]
@@ -86,12 +85,12 @@ def test_a_commit_whose_outcome_the_catalog_does_not_tell_is_found_and_not_repea
 def test_a_rollback_to_a_snapshot_of_ours_rolls_the_tokens_back_and_the_records_are_read_again(
     connect, topic, judge, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     table = f"public.{topic.upper()}"
     first = current_snapshot(spark, table)
-    send(broker, topic, 10, 10)
+    send(broker, topic, range(10, 20))
     caught_up(connector)
     connector.stop()
 
@@ -109,7 +108,7 @@ def test_a_rollback_past_the_tokens_stops_with_a_named_error(connect, topic, spa
     spark.sql(f"CREATE TABLE frazil.{table} (seq BIGINT, RECORD_METADATA STRUCT<offset: BIGINT>) USING iceberg")
     spark.sql(f"INSERT INTO frazil.{table} (seq) VALUES (-1)")
     before = current_snapshot(spark, table)
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     connector.stop()
@@ -127,14 +126,14 @@ def test_compaction_and_expiry_by_others_leave_the_tokens_in_the_mirror(
     table = f"public.{topic.upper()}"
     connector = connect(topic)
     for first in (0, 10, 20):
-        send(broker, topic, first, 10)
+        send(broker, topic, range(first, first + 10))
         caught_up(connector)
     connector.stop()
 
     spark.sql(f"CALL frazil.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))")
     spark.sql(f"CALL frazil.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2100-01-01 00:00:00')")
     assert spark.table(f"frazil.{table}.snapshots").count() == 1
-    send(broker, topic, 30, 10)
+    send(broker, topic, range(30, 40))
     again = connect(topic, name=connector.settings.name)
     caught_up(again)
 
@@ -142,14 +141,14 @@ def test_compaction_and_expiry_by_others_leave_the_tokens_in_the_mirror(
 
 
 def test_a_table_replaced_while_running_stops_the_connector(connect, topic, spark: SparkSession, broker: KafkaBroker):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     table = f"frazil.public.{topic.upper()}"
 
     spark.sql(f"DROP TABLE {table}")
     spark.sql(f"CREATE TABLE {table} (seq BIGINT) USING iceberg")
-    send(broker, topic, 5, 5)
+    send(broker, topic, range(5, 10))
     until_state(connector, "FAILED")
 
     assert isinstance(connector.error, TableReplaced)
@@ -159,11 +158,11 @@ def test_a_table_replaced_while_running_stops_the_connector(connect, topic, spar
 def test_records_that_retention_deleted_are_named_and_skipped_only_when_asked(
     connect, topic, rows, broker: KafkaBroker
 ):
-    send(broker, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, name="loses")
     caught_up(connector)
     connector.stop()
-    send(broker, topic, 10, 10)
+    send(broker, topic, range(10, 20))
     delete_records(broker.bootstrap_servers, topic, 0, 15)
 
     failing = connect(topic, name="loses")
@@ -186,7 +185,7 @@ def test_cancelling_the_job_group_abandons_the_cycle_and_nothing_else(
     until_state(connector, "RUNNING")
     met: list[object] = []
     connector.on_state(lambda state: met.append(connector.error) if str(state) == "RETRYING" else None)
-    send(broker, topic, 0, 20_000)
+    send(broker, topic, range(20_000))
 
     wait_until(lambda: spark.sparkContext.statusTracker().getActiveJobsIds(), "the cycle's job to run")
     spark.sparkContext.cancelJobGroup(f"frazil-{connector.settings.key}")
@@ -197,7 +196,7 @@ def test_cancelling_the_job_group_abandons_the_cycle_and_nothing_else(
 
 
 def test_an_idle_topic_costs_no_spark_job(connect, topic, spark: SparkSession, broker: KafkaBroker):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     reports: list[bool] = []
@@ -212,13 +211,13 @@ def test_an_idle_topic_costs_no_spark_job(connect, topic, spark: SparkSession, b
 
 
 def test_a_paused_connector_reads_nothing_until_it_is_resumed(connect, topic, judge, broker: KafkaBroker):
-    send(broker, topic, 0, 5)
+    send(broker, topic, range(5))
     connector = connect(topic)
     caught_up(connector)
     connector.pause()
     until_state(connector, "PAUSED")
 
-    send(broker, topic, 5, 5)
+    send(broker, topic, range(5, 10))
     assert not connector.wait_until_caught_up(1.0)
     assert tokens(connector) == {0: "4"}
     connector.resume()
@@ -229,7 +228,7 @@ def test_a_paused_connector_reads_nothing_until_it_is_resumed(connect, topic, ju
 
 def test_a_stopped_connector_goes_on_where_it_ended(connect, topic, judge, broker: KafkaBroker):
     for first in (0, 10, 20):
-        send(broker, topic, first, 10)
+        send(broker, topic, range(first, first + 10))
         connector = connect(topic, name="restarts")
         caught_up(connector)
         connector.stop()
@@ -237,16 +236,6 @@ def test_a_stopped_connector_goes_on_where_it_ended(connect, topic, judge, broke
         assert tokens(connector) == {0: str(first + 9)}
 
     assert clean_rows(judge(connector, topic)) == 30
-
-
-def send(broker: KafkaBroker, topic: str, first: int, count: int) -> None:
-    produce(broker.bootstrap_servers, topic, [record("r", 0, first + n) for n in range(count)])
-
-
-def clean_rows(report) -> int:
-    """How many rows a clean table has."""
-    assert report.clean, report
-    return report.rows
 
 
 def current_snapshot(spark: SparkSession, table: str) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.disks import require_told, unsynced
-from tests.integration.waiting import caught_up, until_state
+from tests.support.disks import require_told, unsynced
+from tests.support.waiting import caught_up, until_state
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker

@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
-from tests.integration.waiting import caught_up
+from tests.support.sending import numbers, send
+from tests.support.waiting import caught_up
 
 from frazil import Connector
 from frazil.connector.amending import who
 from frazil.dev.kafka import KafkaBroker
-from frazil.testing.records import produce
 from frazil.testing.topics import create_topic, delete_topic, wait_until
 
 
@@ -31,16 +31,8 @@ def run_both(desk: Desk, staying: str, going: str, **settings: str) -> Connector
     return connector
 
 
-def send(broker: KafkaBroker, topic: str, *numbers: int) -> None:
-    produce(broker.bootstrap_servers, topic, [f'{{"n": {number}}}' for number in numbers])
-
-
 def topics_of(connector: Connector) -> set[str]:
     return {status.topic for status in connector.status()}
-
-
-def ns(rows: list[dict]) -> list[int]:
-    return sorted(row["n"] for row in rows)
 
 
 def audits(spark: SparkSession, topic: str) -> list[dict]:
@@ -60,8 +52,8 @@ def test_the_command_drops_what_is_gone(
 ):
     monkeypatch.setattr("frazil.cli.prune.open_catalog", desk.opened)
     staying, going = make_topic(), make_topic()
-    send(broker, staying, 1, 2)
-    send(broker, going, 11, 12, 13)
+    send(broker, staying, [1, 2])
+    send(broker, going, [11, 12, 13])
     connector = run_both(desk, staying, going)
     name = connector.settings.name
 
@@ -97,29 +89,29 @@ def test_the_command_drops_what_is_gone(
     assert {topic: known["tokens"] for topic, known in audit["topics"].items()} == {going: ["2"]}
 
     create_topic(broker.bootstrap_servers, going)
-    send(broker, going, 21, 22)
-    send(broker, staying, 3)
+    send(broker, going, [21, 22])
+    send(broker, staying, [3])
     run_both(desk, staying, going)
-    assert ns(rows(staying)) == [1, 2, 3, 11, 12, 13, 21, 22]
+    assert numbers(rows(staying)) == [1, 2, 3, 11, 12, 13, 21, 22]
 
 
 def test_a_running_connector_drops_them_by_itself_and_reads_a_topic_made_again_from_its_start(
     desk: Desk, make_topic, rows, spark: SparkSession, broker: KafkaBroker
 ):
     staying, going = make_topic(), make_topic()
-    send(broker, staying, 1, 2)
-    send(broker, going, 11, 12, 13)
+    send(broker, staying, [1, 2])
+    send(broker, going, [11, 12, 13])
     connector = run_both(desk, staying, going, **{"frazil.tokens.retention": "1s"})
 
     delete_topic(broker.bootstrap_servers, going)
     wait_until(lambda: topics_of(connector) == {staying}, "the tokens to be dropped")
     create_topic(broker.bootstrap_servers, going)
-    send(broker, going, 21, 22)
+    send(broker, going, [21, 22])
     wait_until(lambda: topics_of(connector) == {staying, going}, "the topic to be opened")
-    send(broker, staying, 3)
+    send(broker, staying, [3])
     caught_up(connector)
 
-    assert ns(rows(staying)) == [1, 2, 3, 11, 12, 13, 21, 22]
+    assert numbers(rows(staying)) == [1, 2, 3, 11, 12, 13, 21, 22]
     (audit,) = audits(spark, staying)
     assert audit["command"] == "frazil.tokens.retention"
     assert list(audit["topics"]) == [going]

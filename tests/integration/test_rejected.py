@@ -14,9 +14,10 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
-from tests.channels import offsets
-from tests.integration.processes import FRAZIL, Running, peak_of_workers, write_properties
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.support.channels import offsets
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import FRAZIL, Running, peak_of_workers, write_properties
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil.cycle.planning import SPLIT, spread
 from frazil.dev.kafka import KafkaBroker
@@ -205,11 +206,9 @@ def test_a_topic_of_which_every_record_is_rejected_is_read_in_bounded_memory(bro
     file = write_properties(
         tmp_path / "refuse.properties",
         name="refuse",
-        connector__class="frazil.KafkaConnector",
         topics="refuse",
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         errors__tolerance="all",
         errors__log__enable="true",
     )

@@ -10,7 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.support.channels import at
+from tests.support.sending import numbers, send
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil import Connector
 from frazil.connector.amending import who
@@ -33,7 +35,7 @@ def landed(desk: Desk, make_topic, broker: KafkaBroker, request: pytest.FixtureR
     """A connector, named after the test, that has landed two partitions and is stopped."""
     topic = make_topic(partitions=2)
     for partition in (0, 1):
-        send(broker, topic, 10, partition=partition)
+        send(broker, topic, range(10), partition=partition)
     connector = desk.run(topic, f"c-{topic}")
     caught_up(connector)
     connector.stop()
@@ -47,15 +49,15 @@ def test_a_channel_goes_on_where_it_is_told_and_the_snapshot_says_who_said_so(
     channel = f"{landed.settings.key}_{topic}_1"
 
     (planned,) = desk.reset(channel, Where(offset=7), dry=True)
-    assert [(move.before, move.after, move.again) for move in planned.moves] == [(10, 7, 3)]
+    assert [(move.before, move.after, move.again) for move in planned.moves] == [(at(10), at(7), 3)]
     assert audits(spark, topic) == []
 
     desk.reset(channel, Where(offset=7), reason="a test")
     again = desk.run(topic, landed.settings.name)
     caught_up(again)
 
-    assert ns(rows(topic), 0) == list(range(10))
-    assert ns(rows(topic), 1) == [*range(7), 7, 7, 8, 8, 9, 9]
+    assert numbers(rows(topic), 0) == list(range(10))
+    assert numbers(rows(topic), 1) == [*range(7), 7, 7, 8, 8, 9, 9]
     (audit,) = audits(spark, topic)
     assert (audit["command"], audit["by"], audit["to"], audit["reason"]) == (
         "frazil channels reset",
@@ -78,20 +80,20 @@ def test_a_table_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
 
     (tmp_path / "elsewhere").rename(metadata)
     spark.sql("DROP TABLE frazil.public.UNREADABLE")
-    assert [(move.before, move.after) for move in done.moves] == [(10, 7), (10, 7)]
+    assert [(move.before, move.after) for move in done.moves] == [(at(10), at(7)), (at(10), at(7))]
 
 
 def test_all_channels_of_a_connector_skip_what_there_is(desk: Desk, landed: Connector, rows, broker: KafkaBroker):
     (topic,) = landed.settings.source.topics
-    send(broker, topic, 5, first=10)
+    send(broker, topic, range(10, 15))
 
     desk.reset(landed.settings.name, Where(place="latest"))
-    send(broker, topic, 1, first=15)
+    send(broker, topic, range(15, 16))
     again = desk.run(topic, landed.settings.name)
     caught_up(again)
 
     assert tokens(again) == {0: "15", 1: "9"}
-    assert ns(rows(topic), 0) == [*range(10), 15]
+    assert numbers(rows(topic), 0) == [*range(10), 15]
 
 
 def test_a_moment_is_the_first_record_at_or_after_it_or_the_end(desk: Desk, make_topic, broker: KafkaBroker):
@@ -105,16 +107,16 @@ def test_a_moment_is_the_first_record_at_or_after_it_or_the_end(desk: Desk, make
 
     (done,) = desk.reset("at-a-time", Where(moment=moment + 1500))
 
-    assert [move.after for move in done.moves] == [2, 0]
+    assert [move.after for move in done.moves] == [at(2), at(0)]
     (late,) = desk.reset("at-a-time", Where(moment=moment + 50_000), dry=True)
-    assert [move.after for move in late.moves] == [4, 0]
+    assert [move.after for move in late.moves] == [at(4), at(0)]
 
 
 def test_a_connector_that_runs_is_left_alone_unless_it_is_to_be_fenced(
     desk: Desk, topic, monkeypatch: pytest.MonkeyPatch, broker: KafkaBroker
 ):
     monkeypatch.setattr(RECALL_EVERY, 0.2)
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     running = desk.run(topic, "runs")
     caught_up(running)
 
@@ -146,7 +148,7 @@ def test_a_table_rolled_back_past_its_tokens_goes_on_where_it_is_told(
     spark.sql(f"CREATE TABLE frazil.{table} (n BIGINT, RECORD_METADATA STRUCT<partition: INT, offset: BIGINT>)")
     spark.sql(f"INSERT INTO frazil.{table} (n) VALUES (-1)")
     (before,) = spark.sql(f"SELECT snapshot_id FROM frazil.{table}.refs WHERE name = 'main'").collect()
-    send(broker, topic, 5)
+    send(broker, topic, range(5))
     connector = desk.run(topic, "rolled-back")
     caught_up(connector)
     connector.stop()
@@ -197,13 +199,3 @@ def audits(spark: SparkSession, topic: str) -> list[dict]:
     """What the snapshots of a topic's table say of resets."""
     texts = spark.sql(f"SELECT summary['frazil.reset'] AS text FROM frazil.public.{topic.upper()}.snapshots").collect()
     return [json.loads(each.text) for each in texts if each.text]
-
-
-def send(broker: KafkaBroker, topic: str, count: int, *, first: int = 0, partition: int = 0) -> None:
-    """Produce records numbered from `first` on."""
-    produce(broker.bootstrap_servers, topic, [f'{{"n": {first + n}}}' for n in range(count)], partition=partition)
-
-
-def ns(found: list[dict], partition: int) -> list[int]:
-    """The numbers of the rows of one partition."""
-    return sorted(row["n"] for row in found if row["RECORD_METADATA"]["partition"] == partition)

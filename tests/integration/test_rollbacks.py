@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.changing import BATCH, RECALL_EVERY, WHEN, Stream, When, alternating
 from tests.integration.commands import Desk
-from tests.integration.waiting import until_state
+from tests.support.waiting import until_state
 
 from frazil.connector.resetting import Where
 from frazil.dev.kafka import KafkaBroker

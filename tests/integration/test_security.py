@@ -13,9 +13,10 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from tests import certificates
-from tests.certificates import PASSWORD
-from tests.integration.waiting import caught_up, until_state
+from tests.support import certificates
+from tests.support.brokers import short_lived
+from tests.support.certificates import PASSWORD
+from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.secured import Secured
@@ -49,7 +50,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def secured(stores: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A broker that takes nobody on its second listener without a certificate of the root's and a login."""
     listener = Secured(stores / "broker.pem", {"alice": LOGIN}, clients=stores / "trust.PEM")
-    with KafkaBroker(tmp_path_factory.mktemp("secured"), secured=listener) as running:
+    with short_lived(tmp_path_factory.mktemp("secured"), secured=listener) as running:
         yield running
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.integration.processes import FRAZIL, Running, frazil, write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import FRAZIL, Running, frazil, write_properties
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import produce
@@ -19,10 +20,8 @@ def test_a_connector_whose_jvm_is_killed_ends_with_1_and_says_why(topic: str, br
         tmp_path / "orphaned.properties",
         name="orphaned",
         topics=topic,
-        connector__class="frazil.KafkaConnector",
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__home=str(tmp_path / "home"),
     )
     log = tmp_path / "log"

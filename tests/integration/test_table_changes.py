@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.integration.changing import BATCH, RECALL_EVERY, WHEN, Stream, When
-from tests.integration.conftest import JSON
-from tests.integration.waiting import caught_up
+from tests.support.connectors import KAFKA_JSON
+from tests.support.waiting import caught_up
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -152,12 +152,11 @@ def stream(when: When, spark: SparkSession, lake: Path, broker: KafkaBroker) -> 
     connector = Connector.from_properties(
         {
             "name": topic,
-            "connector.class": "frazil.KafkaConnector",
             "topics": topic,
             "bootstrap.servers": broker.bootstrap_servers,
             "frazil.home": str(lake),
             "frazil.commit.interval.ms": "100",
-            **JSON,
+            **KAFKA_JSON,
         },
         spark,
     )

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.changing import COLUMNS, RECALL_EVERY, WHEN, Stream, When, alternating
 from tests.integration.commands import Desk
-from tests.integration.waiting import until_state
+from tests.support.waiting import until_state
 
 from frazil.connector.adopting import AdoptedTable
 from frazil.dev.kafka import KafkaBroker

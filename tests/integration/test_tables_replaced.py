@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
-from tests.integration.waiting import caught_up, until_state
+from tests.support.sending import numbers, send
+from tests.support.waiting import caught_up, until_state
 
 from frazil.connector.adopting import AdoptedTable
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import OwnerRuns, ResetRefused, TableReplaced, TokensMissing
-from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
 
 RECALL_EVERY = "frazil.cycle.protocol._RECALL_EVERY"
@@ -31,7 +31,7 @@ def desk(spark: SparkSession, lake: Path, connect: Connect, tmp_path: Path) -> D
 def test_a_table_dropped_while_nothing_runs_is_missed_until_it_is_said_where_a_new_one_begins(
     connect, topic, rows, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     first = connect(topic, name="dropped")
     caught_up(first)
     first.stop()
@@ -43,38 +43,38 @@ def test_a_table_dropped_while_nothing_runs_is_missed_until_it_is_said_where_a_n
     assert f"stands at offset 10 of {topic}-0" in str(failing.error)
     assert not spark.catalog.tableExists(table(topic))
 
-    send(broker, topic, 2, first=10)
+    send(broker, topic, range(10, 12))
     going_on = connect(topic, name="dropped", **{MISSING: "continue"})
     caught_up(going_on)
-    assert ns(rows(topic)) == [10, 11]
+    assert numbers(rows(topic)) == [10, 11]
     going_on.stop()
     spark.sql(f"DROP TABLE {table(topic)}")
     caught_up(connect(topic, name="dropped", **{MISSING: "earliest"}))
-    assert ns(rows(topic)) == list(range(12))
+    assert numbers(rows(topic)) == list(range(12))
 
 
 def test_a_table_dropped_while_the_connector_is_idle_is_made_again_where_that_is_wanted(
     connect, topic, rows, monkeypatch: pytest.MonkeyPatch, spark: SparkSession, broker: KafkaBroker
 ):
     monkeypatch.setattr(RECALL_EVERY, 0.2)
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, **{MISSING: "earliest"})
     caught_up(connector)
 
     spark.sql(f"DROP TABLE {table(topic)}")
     wait_until(lambda: spark.catalog.tableExists(table(topic)), "the table to be made again")
-    send(broker, topic, 2, first=10)
+    send(broker, topic, range(10, 12))
     wait_until(lambda: connector.status() and connector.status()[0].offset_token == "11", "all to land again")
 
     assert str(connector.state) == "RUNNING"
-    assert ns(rows(topic)) == list(range(12))
+    assert numbers(rows(topic)) == list(range(12))
 
 
 @pytest.mark.parametrize("statement", ["CREATE OR REPLACE TABLE {} (n BIGINT, RECORD_METADATA STRUCT<partition: INT, offset: BIGINT>) USING iceberg", "CREATE OR REPLACE TABLE {} USING iceberg AS SELECT CAST(-1 AS BIGINT) AS n"])  # fmt: skip
 def test_a_table_replaced_in_place_while_it_is_written_stops_the_connector_until_it_is_said_what_it_is_to_hold(
     connect, topic, spark: SparkSession, broker: KafkaBroker, statement: str
 ):
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     connector = connect(topic, name=f"replaced-{topic}")
     caught_up(connector)
     connector.pause()
@@ -82,7 +82,7 @@ def test_a_table_replaced_in_place_while_it_is_written_stops_the_connector_until
 
     spark.sql(statement.format(table(topic)))
     before = spark.table(table(topic)).count()
-    send(broker, topic, 2, first=10)
+    send(broker, topic, range(10, 12))
     connector.resume()
     until_state(connector, "FAILED")
     assert isinstance(connector.error, TableReplaced)
@@ -96,7 +96,7 @@ def test_a_table_replaced_in_place_while_it_is_written_stops_the_connector_until
 def test_a_copy_takes_over_the_tokens_and_the_connector_goes_on_there(
     desk: Desk, topic, rows, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     connector = desk.run(topic, "copied")
     caught_up(connector)
     copy = f"{topic}_copy".upper()
@@ -111,10 +111,10 @@ def test_a_copy_takes_over_the_tokens_and_the_connector_goes_on_there(
     adopted = desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=False, force=False)
     assert planned.entries == adopted.entries == f'{topic}:"{copy}"'
 
-    send(broker, topic, 2, first=10)
+    send(broker, topic, range(10, 12))
     again = desk.run(topic, "copied", **{"snowflake.topic2table.map": adopted.entries})
     caught_up(again)
-    assert (ns(rows(copy)), ns(rows(topic))) == (list(range(12)), list(range(10)))
+    assert (numbers(rows(copy)), numbers(rows(topic))) == (list(range(12)), list(range(10)))
     again.stop()
     with pytest.raises(ResetRefused, match=rf"{copy} is ahead .*{topic}-0 is at 11"):
         desk.adopter.adopt(copy, AdoptedTable(topic), None, dry=False, force=False)
@@ -128,7 +128,7 @@ def test_adopting_as_a_user_types_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ):
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     connector = desk.run(topic, "typed")
     caught_up(connector)
     connector.stop()
@@ -156,13 +156,13 @@ def test_adopting_as_a_user_types_it(
 def test_a_copy_of_a_table_that_went_on_takes_the_tokens_of_the_snapshot_that_was_copied(
     desk: Desk, topic, rows, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     connector = desk.run(topic, "went-on")
     caught_up(connector)
     (copied,) = spark.sql(f"SELECT snapshot_id FROM {table(topic)}.refs WHERE name = 'main'").collect()
     copy = f"{topic}_copy".upper()
     spark.sql(f"CREATE TABLE {table(copy)} USING iceberg AS SELECT * FROM {table(topic)} VERSION AS OF {copied[0]}")
-    send(broker, topic, 5, first=10)
+    send(broker, topic, range(10, 15))
     caught_up(connector)
     connector.stop()
 
@@ -171,13 +171,13 @@ def test_a_copy_of_a_table_that_went_on_takes_the_tokens_of_the_snapshot_that_wa
     adopted = desk.adopter.adopt(copy, AdoptedTable(topic, copied[0]), "went-on", dry=False, force=False)
     caught_up(desk.run(topic, "went-on", **{"snowflake.topic2table.map": adopted.entries}))
 
-    assert ns(rows(copy)) == list(range(15))
+    assert numbers(rows(copy)) == list(range(15))
 
 
 def test_a_table_rewritten_in_place_by_its_own_rows_takes_its_tokens_back(
     desk: Desk, topic, rows, spark: SparkSession, broker: KafkaBroker
 ):
-    send(broker, topic, 10)
+    send(broker, topic, range(10))
     connector = desk.run(topic, "rewritten")
     caught_up(connector)
     connector.stop()
@@ -185,22 +185,12 @@ def test_a_table_rewritten_in_place_by_its_own_rows_takes_its_tokens_back(
     spark.sql(f"CREATE OR REPLACE TABLE {table(topic)} USING iceberg AS SELECT * FROM {table(topic)}_kept")
 
     adopted = desk.adopter.adopt(f"public.{topic.upper()}", AdoptedTable(), None, dry=False, force=False)
-    send(broker, topic, 2, first=10)
+    send(broker, topic, range(10, 12))
     caught_up(desk.run(topic, "rewritten"))
 
     assert adopted.taken_from == "its own properties"
-    assert ns(rows(topic)) == list(range(12))
+    assert numbers(rows(topic)) == list(range(12))
 
 
 def table(topic: str) -> str:
     return f"frazil.public.{topic.upper()}"
-
-
-def send(broker: KafkaBroker, topic: str, count: int, *, first: int = 0) -> None:
-    """Produce records numbered from `first` on."""
-    produce(broker.bootstrap_servers, topic, [f'{{"n": {first + n}}}' for n in range(count)])
-
-
-def ns(found: list[dict]) -> list[int]:
-    """The numbers of rows."""
-    return sorted(row["n"] for row in found)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.processes import FRAZIL, Running, write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import FRAZIL, Running, write_properties
+from tests.support.sending import send
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing import iceberg
 from frazil.testing.oracle import verify
-from frazil.testing.produce import record
-from frazil.testing.records import produce
 from frazil.testing.report import OracleReport
 from frazil.testing.topics import wait_until
 
@@ -42,33 +42,27 @@ def test_the_newest_opener_wins_also_where_each_has_a_spark_of_its_own(
         tmp_path / "rivals.properties",
         name="rivals",
         topics=topic,
-        connector__class="frazil.KafkaConnector",
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
     )
     command = [FRAZIL, "run", "--home", str(home), "--master", "local[1]", str(file)]
 
     def report() -> OracleReport:
         return verify(iceberg.current_metadata(home / "catalog.db", "public", topic.upper()), "RIVALS", topic)
 
-    send(broker, topic, 0, 20)
+    send(broker, topic, range(20))
     older = start(command, "older")
     older.until_it_says("created columns")
     newer = start(command, "newer")
     newer.until_it_says("opened a table")
-    send(broker, topic, 20, 20)
+    send(broker, topic, range(20, 40))
 
     assert older.ended(90) == 1
     said = (tmp_path / "older.log").read_text()
     assert "state=FENCED" in said
     assert f"(pid {newer.process.pid}) opened the connector rivals" in said.lower()
-    send(broker, topic, 40, 20)
+    send(broker, topic, range(40, 60))
     wait_until(lambda: report().rows == 60, "the newer one to land everything")
     newer.process.send_signal(signal.SIGTERM)
     assert newer.ended(20) == 0
     assert report().clean, report()
-
-
-def send(broker: KafkaBroker, topic: str, first: int, count: int) -> None:
-    produce(broker.bootstrap_servers, topic, [record("r", 0, first + n) for n in range(count)])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up
+from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.tables.iceberg.catalog import Catalog

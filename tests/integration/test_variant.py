@@ -13,7 +13,7 @@ import duckdb
 import pyarrow.parquet as pq
 from py4j.java_gateway import JVMView
 from pyspark.sql import SparkSession
-from tests.integration.waiting import caught_up
+from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import produce

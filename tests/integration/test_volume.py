@@ -13,9 +13,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
-from tests.h2 import Database
-from tests.integration.conftest import AddCatalog
-from tests.integration.waiting import caught_up, tokens, until_state
+from tests.conftest import AddCatalog
+from tests.support.h2 import Database
+from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil import Connector
 from frazil.cycle import CycleReport

@@ -15,19 +15,22 @@ import orjson
 import psutil
 import pytest
 from pyspark.sql import SparkSession
-from tests.disks import require_told, unsynced
 from tests.integration.commands import Desk
 from tests.integration.conftest import Connect
-from tests.integration.processes import FRAZIL, Running, frazil, write_properties
-from tests.integration.waiting import caught_up, until_state
-from tests.rest import RestCatalog
-from tests.sessions import Seen
+from tests.support.connectors import KAFKA_JSON
+from tests.support.disks import require_told, unsynced
+from tests.support.processes import FRAZIL, Running, frazil, write_properties
+from tests.support.rest import RestCatalog
+from tests.support.sessions import Seen
+from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK
 from frazil.errors import Fenced
 from frazil.testing.records import produce
 from frazil.testing.topics import wait_until
+
+pytestmark = pytest.mark.slow
 
 SECRET = "hush-hush"
 RECALL_EVERY = "frazil.cycle.protocol._RECALL_EVERY"
@@ -140,10 +143,8 @@ def test_a_rest_catalog_is_opened_with_a_secret_that_nobody_sees(
         file = write_properties(
             tmp_path / "c.properties",
             name=connector.settings.name,
-            connector__class="frazil.KafkaConnector",
             topics=topic,
-            value__converter="org.apache.kafka.connect.json.JsonConverter",
-            value__converter__schemas__enable="false",
+            **KAFKA_JSON,
         )
         home = ["--home", str(tmp_path / "home"), "--worker", str(worker), "--format", "json"]
         seen = Seen()

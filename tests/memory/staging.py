@@ -41,7 +41,7 @@ Records: TypeAlias = dict[int, MemoryRecord]
 
 Read: TypeAlias = dict[Range, Records]
 
-_REASON = "the value is no JSON object"
+_REASON = "the value is not a JSON object"
 
 
 class _Failed(Exception):
@@ -55,7 +55,7 @@ class _Failed(Exception):
 class MemoryStaging:
     """Stages tasks from a cluster in memory to files in memory; see `frazil.cycle.job.Job`.
 
-    Keys become columns by name, whatever their values are. Rejects are the records whose value is no JSON object.
+    Keys become columns by name, whatever their values are. Rejects are the records whose value is not a JSON object.
     """
 
     def __init__(self, cluster: MemoryCluster, files: Files, cores: int = 2) -> None:

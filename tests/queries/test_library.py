@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.cli.homes import home_with_orders
 
 import frazil
 from frazil.errors import InvalidQuery, NothingSetUp, ProgramMissing, SparkNeeded
@@ -18,8 +17,8 @@ from frazil.queries.library import _CATALOGS
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory):
-    yield home_with_orders(tmp_path_factory.mktemp("home"))
+def home(orders_home: Path):
+    yield orders_home
     _CATALOGS.end()
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.s3 import BUCKET, Store
+from tests.support.s3 import BUCKET, Store
 
 from frazil.errors import FrazilError, StorageUnavailable
 from frazil.model import TableName

@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyspark.sql import SparkSession
-from tests.proxy import Proxy
 from tests.soak.watch import Watch
+from tests.support.connectors import KAFKA_JSON
+from tests.support.proxy import Proxy
 
 from frazil.cli.console import jvm_output_to
 from frazil.config import load
@@ -27,10 +28,8 @@ STEADY = 3
 
 CONNECTOR = {
     "name": "soak",
-    "connector.class": "frazil.KafkaConnector",
     "topics": TOPIC,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **KAFKA_JSON,
     "errors.tolerance": "all",
     "behavior.on.null.values": "ignore",
     "consumer.override.isolation.level": "read_committed",

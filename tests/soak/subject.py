@@ -75,7 +75,7 @@ class Subject:
     def kill_worker(self) -> bool:
         """Kill one of its Python workers; whether it had one."""
         # Workers are forks of the daemon, which is one of the family of that name itself.
-        found = self._family("pyspark.daemon")
+        found = self._family("pyspark.worker")
         daemons = {each.pid for each in found}
         return _kill([each for each in found if each.ppid() in daemons])
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from tests.proxy import Behaviour, Delay, Reset, Swallow
 from tests.soak.habitat import Habitat, now_in_sql
 from tests.soak.subject import Subject
+from tests.support.proxy import Behaviour, Delay, Reset, Swallow
 
 from frazil.testing.topics import wait_until
 

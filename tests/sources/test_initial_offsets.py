@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.channels import at
 from tests.cycle.memory import TABLE, World, orders, settings, token
+from tests.support.channels import at
 
 from frazil.cycle.routes import covered_by_all
 from frazil.errors import Fenced, NoStartingOffset, TableMissing, TableRenewed, TableReplaced, TokensMissing

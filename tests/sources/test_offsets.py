@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.channels import at
+from tests.support.channels import at
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import NoStartingOffset

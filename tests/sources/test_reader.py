@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer
-from tests.channels import at
-from tests.channels import offsets as between
+from tests.support.channels import at
+from tests.support.channels import offsets as between
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition, StagedRange

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer
-from tests.channels import offsets
+from tests.support.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Range, SourcePartition

@@ -11,8 +11,9 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Producer
-from tests.channels import offsets
-from tests.proxy import Delay, Forward, Proxy
+from tests.support.brokers import short_lived
+from tests.support.channels import offsets
+from tests.support.proxy import Delay, Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port
@@ -38,7 +39,7 @@ Statistics = Callable[..., str]
 @pytest.fixture(scope="module")
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBroker, Proxy]]:
     port = free_port()
-    broker = KafkaBroker(tmp_path_factory.mktemp("aborted"), proxied=f"{LOOPBACK}:{port}")
+    broker = short_lived(tmp_path_factory.mktemp("aborted"), proxied=f"{LOOPBACK}:{port}")
     with broker, Proxy(broker.proxied_servers, port) as proxy:
         yield broker, proxy
 

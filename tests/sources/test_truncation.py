@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
-from tests.channels import at
+from tests.support.brokers import short_lived
+from tests.support.channels import at
+from tests.support.truncation import truncate_log
 
-from frazil.dev.kafka import KafkaBroker
 from frazil.errors import BrokerUnavailable
 from frazil.model import Range, SourcePartition, StagedRange
 from frazil.sources.base import ReadFailed
@@ -18,7 +19,8 @@ from frazil.sources.kafka.reader import RangeReader
 from frazil.sources.kafka.source import KafkaSource
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.topics import create_topic, wait_until
-from frazil.testing.truncation import truncate_log
+
+pytestmark = pytest.mark.slow
 
 SOON_FORGOTTEN = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "200"}
 """A broker that was killed may come back once its session has ended."""
@@ -28,7 +30,7 @@ class Place:
     """A broker of its own, and one consumer of a worker, kept throughout."""
 
     def __init__(self, directory: Path) -> None:
-        self.broker = KafkaBroker(directory, properties=SOON_FORGOTTEN).start()
+        self.broker = short_lived(directory, properties=SOON_FORGOTTEN).start()
         self.client = {"bootstrap.servers": self.broker.bootstrap_servers, "group.id": "truncated"}
         self.consumer = Consumer(consumer_config({**self.client, "topic.metadata.refresh.interval.ms": 500}))
         self.source = KafkaSource(self.client, "truncated", [], None, "earliest", "read_uncommitted")
@@ -129,7 +131,6 @@ def test_leaders_that_come_and_go_without_losing_anything_are_no_truncation(plac
     assert place.source.ends([partition])[partition].offset == 4
 
 
-@pytest.mark.slow
 def test_markers_that_a_later_leader_wrote_are_no_truncation(place: Place) -> None:
     topic, partition = place.topic("markers"), SourcePartition("markers", 0)
     place.write(topic, "0")

@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.channels import offsets
-from tests.disks import SmallDisk
 from tests.pipes.default.chunks import columns
+from tests.support.channels import offsets
+from tests.support.disks import SmallDisk
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import ReaderSpec, SourcePartition, Staged, StagedTable, TableName, TableTask, Task, WriteShape

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
-from tests.channels import at, offsets
 from tests.pipes.default.chunks import columns
+from tests.support.channels import at, offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Column, ReaderSpec, SourcePartition, TableName, TableTask, Task, WriteShape

@@ -11,7 +11,7 @@ from tests.pipes.default.chunks import NOW, TOPIC, Worker, batch
 
 from frazil.model import Column, Conversion, Primitive
 from frazil.pipes.base import CHUNK, Chunk, Pipe
-from frazil.records.convert import VALUE, convert
+from frazil.records.convert import VALUE, RecordConverter
 from frazil.records.rejects import RejectReason
 from frazil.staging.project import Projected, Projector
 
@@ -38,7 +38,7 @@ class Handmade:
 
 
 def project(worker: Worker, pipe: Pipe, *values: str) -> tuple[list[tuple[Any, ...]], Projected]:
-    converted = convert(batch(values), TOPIC, Conversion(), NOW)
+    converted = RecordConverter(Conversion()).convert(batch(values), NOW)
     path = worker.scratch / "handmade.parquet"
     path.unlink(missing_ok=True)
     projected = Projector(worker.connection, pipe, TOPIC).project(converted.table, converted.records, path)

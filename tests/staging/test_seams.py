@@ -10,7 +10,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.channels import offsets
+from tests.pipes.default.chunks import Table, column, columns, struct
+from tests.pipes.default.conftest import MakeTable
+from tests.support.channels import offsets
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import (
@@ -29,9 +31,6 @@ from frazil.records.converters import ConvertedColumn, Part
 from frazil.records.transforms import ROW, Transformed
 from frazil.staging.task import stage
 from frazil.testing.records import produce
-
-from .chunks import Table, column, columns, struct
-from .conftest import MakeTable
 
 METADATA = column("RECORD_METADATA", struct(topic="string", offset="long", schema_id="int", key_schema_id="int"))
 

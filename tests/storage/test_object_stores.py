@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyarrow import fs
-from tests.s3 import BUCKET, Store
+from tests.support.s3 import BUCKET, Store
 
 from frazil.errors import StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.storage.file_systems import place

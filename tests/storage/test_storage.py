@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.disks import require_told, unsynced
+from tests.support.disks import require_told, unsynced
 
 from frazil.errors import StorageNotSupported
 from frazil.storage.local import local_path

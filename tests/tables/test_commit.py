@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.channels import with_channel
 from tests.memory import MemoryCatalog
 from tests.memory.catalog import MemorySwap, MemoryTarget
+from tests.support.channels import with_channel
 
 from frazil.errors import CatalogUnavailable, CommitUnknown, Fenced, SchemaRace
 from frazil.model import Column, Conversion, Primitive, SourcePartition, StagedFile, TableName, WriteShape

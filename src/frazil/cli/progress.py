@@ -88,8 +88,8 @@ class Meter:
 class Progress:
     """Shows meters; use it as a context manager and call `look` often."""
 
-    def __init__(self, console: Console, connectors: Sequence[Connector]) -> None:
-        self.meters = [Meter(connector) for connector in connectors]
+    def __init__(self, console: Console) -> None:
+        self._meters: dict[str, Meter] = {}
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
         self._last_line = time.monotonic()
 
@@ -105,6 +105,16 @@ class Progress:
             self._live.__exit__(kind, error, trace)
         for meter in self.meters:
             _log_line(meter)
+
+    def watch(self, connector: Connector) -> Connector:
+        """Show a connector from now on, in place of another one of its key."""
+        self._meters[connector.settings.key] = Meter(connector)
+        return connector
+
+    @property
+    def meters(self) -> list[Meter]:
+        """One for each connector, in the order in which they came."""
+        return [*self._meters.values()]
 
     def look(self) -> None:
         """Show what is so now."""

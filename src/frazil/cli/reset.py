@@ -79,7 +79,9 @@ def _moment(text: str) -> int:
         moment = dt.datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidConfiguration.single(
-            "the command line", "--to-time", f"{text!r} is no time; write 2026-07-29T12:00:00Z, or ms since the epoch"
+            "the command line",
+            "--to-time",
+            f"{text!r} is not a time; write 2026-07-29T12:00:00Z, or ms since the epoch",
         ) from error
     return int((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp() * 1000)
 

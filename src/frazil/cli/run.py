@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import structlog
-from rich.console import Console
 
 from frazil.cli.console import people
 from frazil.cli.loading import load_all
@@ -18,9 +16,9 @@ from frazil.cli.session import start_spark
 from frazil.config import ConnectorSettings
 from frazil.connector import Connector, State
 from frazil.connector.channels import left_out_of
+from frazil.connector.fleet import Fleet
 from frazil.connector.registered import LeftOut
 from frazil.connector.registry import Registry
-from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
 from frazil.tables.jvm.session import answers
 
@@ -55,43 +53,34 @@ def run_connectors(
         began = time.monotonic()
         session = start_spark(Path(first.home), master, first.spark, console)
         _log.info("Spark has started", seconds=round(time.monotonic() - began, 1))
-        connectors = [Connector(settings, session) for settings in all_settings]
-        for connector, file in zip(connectors, files, strict=True):
-            recorder = Registry(Path(connector.settings.home)).recorder(
-                connector.settings, file, worker, partial(_left_out, connector)
-            )
-            connector.on_state(recorder)
+        by_key = dict(zip((settings.key for settings in all_settings), files, strict=True))
+        progress = Progress(console)
+        fleet = Fleet(
+            lambda settings: progress.watch(_recorded(Connector(settings, session), by_key[settings.key], worker))
+        )
         try:
-            _ingest(connectors, stopping, console, until_caught_up=until_caught_up)
+            for settings in all_settings:
+                fleet.add(settings, until_caught_up=until_caught_up)
+            with progress:
+                while not stopping.wait(_LOOK_EVERY) and not fleet.wait(0.0):
+                    progress.look()
         finally:
-            _stop_all(connectors)
+            fleet.stop()
             if answers(session):
                 session.stop()
-    return 1 if any(connector.state in (State.FAILED, State.FENCED) for connector in connectors) else 0
+    ended = (connector.state for connector in fleet.connectors.values())
+    return 1 if any(state in (State.FAILED, State.FENCED) for state in ended) else 0
+
+
+def _recorded(connector: Connector, file: Path, worker: Path | None) -> Connector:
+    """The connector, whose states are written down from now on."""
+    registry = Registry(Path(connector.settings.home))
+    connector.on_state(registry.recorder(connector.settings, file, worker, partial(_left_out, connector)))
+    return connector
 
 
 def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
     return left_out_of(connector.failing)
-
-
-def _ingest(
-    connectors: Sequence[Connector], stopping: threading.Event, console: Console, *, until_caught_up: bool
-) -> None:
-    progress = Progress(console, connectors)
-    for connector in connectors:
-        connector.start(until_caught_up=until_caught_up)
-    with progress:
-        while not stopping.wait(_LOOK_EVERY) and any(connector.state not in ENDED for connector in connectors):
-            progress.look()
-
-
-def _stop_all(connectors: Sequence[Connector]) -> None:
-    """Stop them side by side: each may need seconds for its running cycle."""
-    threads = [threading.Thread(target=connector.stop) for connector in connectors]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def _say_what_is_not_used(settings: ConnectorSettings) -> None:

@@ -116,5 +116,5 @@ def _unknown(key: str, settings: Collection[str]) -> Problem:
     }
     nearest = difflib.get_close_matches(key.lower(), candidates, n=1, cutoff=0.75)
     if nearest:
-        return Problem(key, f"is no key frazil knows. Did you mean {candidates[nearest[0]]}?")
-    return Problem(key, "is no key frazil knows, nor one like it. Remove it; docs/configuration.md lists all keys.")
+        return Problem(key, f"is not a key frazil knows. Did you mean {candidates[nearest[0]]}?")
+    return Problem(key, "is not a key frazil knows, nor one like it. Remove it; docs/configuration.md lists all keys.")

@@ -90,7 +90,7 @@ RENAMED: Mapping[str, str] = {
 _OPENSSL = "OpenSSL's own defaults apply. Remove the key"
 _JAVA_CLASS = "it names a Java class, and no JVM reads from Kafka. Remove the key"
 _FOREIGN_CODE = "it would load foreign code into Spark's workers. Remove the key"
-_CALLBACK = "it is no text but a function, for programs that use librdkafka. Remove the key"
+_CALLBACK = "it is not text but a function, for programs that use librdkafka. Remove the key"
 _STAND_IN = "it has librdkafka talk to stand-ins for brokers. Remove the key"
 
 REFUSED: Mapping[str, str] = {

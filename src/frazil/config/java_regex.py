@@ -33,7 +33,7 @@ def compiled(text: str) -> re.Pattern[str]:
     'prod'
 
     Raises:
-        ValueError: it is no regular expression, or none that Python can read.
+        ValueError: it is not a regular expression, or none that Python can read.
     """
     try:
         with warnings.catch_warnings():
@@ -41,7 +41,7 @@ def compiled(text: str) -> re.Pattern[str]:
             return re.compile(_JAVA_ONLY.sub(_in_python, text))
     except (re.error, OverflowError, RecursionError, Warning) as error:
         raise ValueError(
-            f"{text!r} is no regular expression frazil understands: {error}; use what Java and Python share"
+            f"{text!r} is not a regular expression frazil understands: {error}; use what Java and Python share"
         ) from error
 
 

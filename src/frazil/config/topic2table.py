@@ -42,7 +42,7 @@ class Rule:
         """The rule of an entry; its table is a template if `regex`.
 
         Raises:
-            ValueError: the topic is no regular expression, or the table refers to what that does not have.
+            ValueError: the topic is not a regular expression, or the table refers to what that does not have.
         """
         pattern = compiled(entry.topic)
         return cls(entry, pattern, Template.read(entry.table, pattern) if regex else Template((entry.table,)))

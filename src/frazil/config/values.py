@@ -19,7 +19,7 @@ _CATALOG = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 
 
 def by(parse: Callable[[str], Any]) -> BeforeValidator:
-    """A field's validator that reads text with `parse` and leaves a value that is no text to pydantic."""
+    """A field's validator that reads text with `parse` and leaves a value that is not text to pydantic."""
     return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
 
 
@@ -89,7 +89,7 @@ def time_zone(text: str) -> str:
     try:
         ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(f"{text!r} is no time zone; write a name such as UTC or Europe/Berlin") from error
+        raise ValueError(f"{text!r} is not a time zone; write a name such as UTC or Europe/Berlin") from error
     return text
 
 
@@ -154,7 +154,7 @@ def regex(text: str) -> str:
             re.compile(text)
     except (re.error, OverflowError, RecursionError, Warning) as error:
         raise ValueError(
-            f"{text!r} is no regular expression frazil understands: {error}; use what Java and Python share"
+            f"{text!r} is not a regular expression frazil understands: {error}; use what Java and Python share"
         ) from error
     return text
 

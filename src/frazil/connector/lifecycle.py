@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from pyspark.sql import SparkSession
@@ -43,6 +43,8 @@ _GRACE = 8.0
 
 _LAST_GRACE = 1.0
 """Seconds an abandoned cycle may take to notice."""
+
+_News = TypeVar("_News")
 
 _log = structlog.get_logger(__name__)
 
@@ -87,7 +89,7 @@ class Connector:
         self._listeners: list[Callable[[CycleReport], None]] = []
         self._until_caught_up = False
         self._goal: Mapping[SourcePartition, Position] | None = None
-        """What there is to catch up with, for who stops then."""
+        """What there is to catch up with, for whoever stops then."""
 
         self._state_listeners: list[Callable[[State], None]] = []
         self._followers = Followers(settings, spark, self._wake.set)
@@ -133,11 +135,11 @@ class Connector:
         return self._next_attempt
 
     def on_cycle(self, listener: Callable[[CycleReport], None]) -> None:
-        """Call `listener` with the report of every cycle, in the connector's thread."""
+        """Call `listener` with the report of every cycle, in the connector's thread; what it raises is logged."""
         self._listeners.append(listener)
 
     def on_state(self, listener: Callable[[State], None]) -> None:
-        """Call `listener` with every state the connector enters."""
+        """Call `listener` with every state the connector enters; what it raises is logged."""
         self._state_listeners.append(listener)
 
     def foreach_commit(self, function: Function, *, after: int | None = None, table: str | None = None) -> Subscription:
@@ -214,7 +216,7 @@ class Connector:
         if self._thread.is_alive():
             # It waits for a broker or a catalog that does not answer. What it still does, it does whole or not at all.
             _log.warning(
-                "the connector is left to itself: something it waits for does not answer", connector=self.settings.name
+                "the connector is abandoned: something it waits for does not answer", connector=self.settings.name
             )
             self._enter(State.STOPPED)
 
@@ -370,9 +372,17 @@ class Connector:
         self._sleep(None)
 
     def _finish(self, report: CycleReport, ingestion: Ingestion) -> None:
-        for listener in self._listeners:
-            listener(report)
+        self._tell(self._listeners, report)
         self._enter(State.RUNNING if ingestion.stalled is None else State.RETRYING)
+
+    def _tell(self, listeners: Sequence[Callable[[_News], None]], news: _News) -> None:
+        """Tell listeners something. What one of them raises is its own trouble, and not the connector's."""
+        for listener in listeners:
+            try:
+                listener(news)
+            except Exception:  # noqa: BLE001 (whatever it is, records are landed all the same)
+                # As text: a renderer that shows local variables would show the client's secrets.
+                _log.error("a listener failed", connector=self.settings.name, traceback=traceback.format_exc())
 
     def _runs_here(self) -> bool:
         """Whether it is the connector's own thread that asks, or a function's that follows it."""
@@ -384,8 +394,7 @@ class Connector:
             self._state = state
             self._changed.notify_all()
         if changed:
-            for listener in self._state_listeners:
-                listener(state)
+            self._tell(self._state_listeners, state)
 
     def _end(self, state: State, error: FrazilError | None) -> None:
         self._error = error

@@ -72,6 +72,14 @@ def advances(staged: Iterable[Staged | StagedTable], tokens: Tokens | None = Non
     return {partition: _joined(found, starts[partition] or found[0].start) for partition, found in pieces.items()}
 
 
+def stray(staged: Iterable[StagedTable], progress: Mapping[SourcePartition, Advance]) -> SourcePartition | None:
+    """A partition of which more was staged for a table than its channel moves over: its rows would come again."""
+    for partition, pieces in _pieces(each for part in staged for each in part.ranges).items():
+        if sum(each.parsed for each in pieces) != progress[partition].parsed:
+            return partition
+    return None
+
+
 def average_sizes(staged: Iterable[Staged]) -> dict[str, float]:
     """Average bytes per record of what was read, by topic; gaps count as records."""
     read: dict[str, list[StagedRange]] = {}

@@ -9,7 +9,7 @@ from dataclasses import replace
 import structlog
 
 from frazil.config import ConnectorSettings
-from frazil.cycle.accounting import advances, first_reject, last_error, moved, parts
+from frazil.cycle.accounting import advances, first_reject, last_error, moved, parts, stray
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_pool import TablePool, errors_in
@@ -17,7 +17,7 @@ from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
 from frazil.cycle.uncommitted import Uncommitted
 from frazil.cycle.warnings_log import WarningsLog
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, StageFailed
 from frazil.model import Staged, StagedTable, TableName
 from frazil.sources.base import TopicFacts
 from frazil.tables import reject_lists
@@ -71,7 +71,10 @@ class Committing:
         self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
     ) -> Committed:
         table, stage = opened.table, self._tasks.stage(opened)
-        tokens = moved(opened.tokens, advances(staged, opened.tokens), facts, time.time_ns() // 1_000_000)
+        progress = advances(staged, opened.tokens)
+        if (partition := stray(staged, progress)) is not None:
+            raise StageFailed(f"{partition} for {table.name}", "what was staged does not follow the table's token")
+        tokens = moved(opened.tokens, progress, facts, time.time_ns() // 1_000_000)
         files = [file for part in staged for file in part.files]
         keeps_rejects = self._settings.errors_tolerance == "all"
         reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]

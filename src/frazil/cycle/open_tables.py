@@ -34,13 +34,19 @@ def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[Source
     A partition that has ended is not read again, and one that has parents not before they have ended.
     """
     starts = {}
+    for partition, parents in unclosed(opened, facts).items():
+        if all(opened.tokens.channel(each).closed for each in parents):
+            starts[partition] = opened.tokens.start(partition)
+    return starts
+
+
+def unclosed(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, list[SourcePartition]]:
+    """The partitions whose ends a table has not come to, each with those of its parents that are still there."""
+    found = {}
     for topic in opened.topics & facts.keys():
         there = {each.id for each in facts[topic].partitions}
-        for found in facts[topic].partitions:
-            partition = SourcePartition(topic, found.id)
-            if opened.tokens.channel(partition).closed:
-                continue
-            parents = (SourcePartition(topic, each) for each in found.parents if each in there)
-            if all(opened.tokens.channel(each).closed for each in parents):
-                starts[partition] = opened.tokens.start(partition)
-    return starts
+        for each in facts[topic].partitions:
+            if not opened.tokens.channel(SourcePartition(topic, each.id)).closed:
+                parents = [SourcePartition(topic, parent) for parent in each.parents if parent in there]
+                found[SourcePartition(topic, each.id)] = parents
+    return found

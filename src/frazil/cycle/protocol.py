@@ -277,7 +277,7 @@ class Ingestion:
         """A task looks at the log before its range; tables that are further on have covered more of it."""
         for opened in self._set.working().values():
             own = starts_of(opened, facts)
-            further = {each: start for each, start in own.items() if starts[each] < start}
+            further = {each: start for each, start in own.items() if starts.get(each, start) < start}
             if further and (error := self._truncations.error(further)):
                 raise error
 

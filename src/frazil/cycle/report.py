@@ -9,8 +9,34 @@ from dataclasses import dataclass, field
 from frazil.cycle.accounting import advances, parts
 from frazil.cycle.planning import Plan
 from frazil.errors import FrazilError
-from frazil.model import Staged, TableName
+from frazil.model import Staged, StagedTable, TableName
 from frazil.tables.commit import Committed
+
+
+@dataclass(frozen=True, slots=True)
+class TableCounts:
+    """What one cycle did to one table."""
+
+    snapshot: int
+    """The snapshot made."""
+
+    records: int
+    """Records read for it."""
+
+    rows: int
+    """Rows committed."""
+
+    errors: int
+    """Records rejected."""
+
+    skipped: int
+    """Records that became no row on purpose."""
+
+    files: int
+    """Data files committed."""
+
+    size: int
+    """Bytes of these files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +59,8 @@ class CycleReport:
     files: int = 0
     """Data files committed."""
 
-    snapshots: Mapping[TableName, int] = field(default_factory=dict)
-    """The snapshot made in each table."""
+    tables: Mapping[TableName, TableCounts] = field(default_factory=dict)
+    """What became of each table that committed; the counts above are those of all."""
 
     lag_records: int = 0
     """Offsets that were in the source when the cycle was planned and that no cycle covered yet."""
@@ -57,7 +83,12 @@ class CycleReport:
     @property
     def idle(self) -> bool:
         """Whether there was nothing to do."""
-        return not self.snapshots
+        return not self.tables
+
+    @property
+    def snapshots(self) -> Mapping[TableName, int]:
+        """The snapshot made in each table."""
+        return {name: counts.snapshot for name, counts in self.tables.items()}
 
 
 class Clock:
@@ -93,10 +124,25 @@ def report_of(
         errors=sum(each.errors for each in written),
         bytes=sum(each.bytes for each in read),
         files=sum(len(part.files) for part in landed),
-        snapshots={name: done.snapshot for name, done in committed.items()},
+        tables={name: _counts(done, landed, name) for name, done in committed.items()},
         lag_records=plan.lag({partition: advance.covered for partition, advance in advances(staged).items()}),
         latencies=tuple((newest - stamp) / 1000 for each in read for stamp in each.sample),
         newest=max((each.newest / 1000 for each in read if each.newest is not None), default=None),
         seconds=dict(seconds),
         task_seconds=dict(slowest.seconds),
+    )
+
+
+def _counts(done: Committed, landed: Sequence[StagedTable], name: TableName) -> TableCounts:
+    mine = [part for part in landed if part.shape.table == name]
+    ranges = [each for part in mine for each in part.ranges]
+    files = [file for part in mine for file in part.files]
+    return TableCounts(
+        done.snapshot,
+        records=sum(each.parsed for each in ranges),
+        rows=sum(each.inserted for each in ranges),
+        errors=sum(each.errors for each in ranges),
+        skipped=sum(each.skipped for each in ranges),
+        files=len(files),
+        size=sum(file.size for file in files),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from frazil.cycle.open_tables import OpenTable, starts_of
+from frazil.cycle.open_tables import OpenTable, starts_of, unclosed
 from frazil.model import Position, Range, SourcePartition, TableName
 from frazil.sources.base import Acknowledgement, TopicFacts
 
@@ -24,13 +24,20 @@ def fed_by(topic: str, tables: Mapping[TableName, OpenTable]) -> dict[TableName,
 def least_starts(
     tables: Mapping[TableName, OpenTable], facts: Mapping[str, TopicFacts]
 ) -> dict[SourcePartition, Position]:
-    """Where every channel goes on: the least of the places at which the tables go on that its partition feeds."""
+    """Where every channel goes on: the least of the places at which the tables go on that its partition feeds.
+
+    A partition that has to wait for its parents in one of the tables waits in all: the table would miss what the others
+    have of it already.
+    """
     found: dict[SourcePartition, Position] = {}
+    waiting: set[SourcePartition] = set()
     for opened in tables.values():
-        for partition, start in starts_of(opened, facts).items():
+        starts = starts_of(opened, facts)
+        waiting.update(each for each in unclosed(opened, facts) if each not in starts)
+        for partition, start in starts.items():
             other = found.get(partition)
             found[partition] = start if other is None or start < other else other
-    return found
+    return {partition: start for partition, start in found.items() if partition not in waiting}
 
 
 def own_starts(opened: OpenTable, ranges: Iterable[Range]) -> dict[SourcePartition, Position]:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -47,6 +47,7 @@ class KafkaBroker:
         progress: Called with a line of text when something takes long.
         secured: A second listener, with SASL and TLS; none by default.
         proxied: A further plain listener tells its clients to come to this `host:port`, where a proxy stands before it.
+        jvm: Options of its JVM.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class KafkaBroker:
         progress: Callable[[str], None] = lambda _: None,
         secured: Secured | None = None,
         proxied: str | None = None,
+        jvm: Sequence[str] = ("-Xmx512m",),
     ) -> None:
         self.directory = directory.absolute()
         self.port = port or free_port()
@@ -65,6 +67,7 @@ class KafkaBroker:
         self.properties = dict(properties or {})
         self.secured = secured
         self.proxied = proxied
+        self.jvm = tuple(jvm)
         self._progress = progress
         self._process: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
@@ -185,7 +188,7 @@ class KafkaBroker:
     def _spawn(self, jars: Path, hold: IO[str]) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                self._java(jars, "-Xmx512m", "kafka.Kafka", str(self._settings)),
+                self._java(jars, *self.jvm, "kafka.Kafka", str(self._settings)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

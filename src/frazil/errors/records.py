@@ -8,7 +8,7 @@ from frazil.errors.tree import Terminal
 
 
 class InvalidRecord(Terminal):
-    """A record cannot be converted: it is no text, no JSON, or no JSON object."""
+    """A record cannot be converted: it is not text, not valid JSON, or not a JSON object."""
 
     code = "5015"
 

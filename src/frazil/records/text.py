@@ -47,7 +47,7 @@ def lenient_utf8(column: pa.BinaryArray) -> pa.StringArray:
 
 
 def empty_as_null(column: pa.BinaryArray) -> pa.BinaryArray:
-    """The column with empty cells made null: an empty body is no JSON document but none at all (spec 4.1)."""
+    """The column with empty cells made null: an empty body is not a JSON document but none at all (spec 4.1)."""
     empty = pc.equal(pc.binary_length(column), 0)
     return pc.if_else(empty, pa.scalar(None, pa.binary()), column) if pc.any(empty).as_py() else column
 

@@ -33,7 +33,7 @@ def computed(types: Types, operator: type[exp.Binary], left: exp.Expr, right: ex
 
 def _plain(types: Types, node: exp.Expr) -> exp.Expr:
     if types.is_nested(node) or types.is_boolean(node):
-        raise Refused(f"a {kinds.shown(types.of(node))} is no number", node)
+        raise Refused(f"a {kinds.shown(types.of(node))} is not a number", node)
     return as_number(types, node)
 
 

@@ -25,7 +25,7 @@ def is_there(node: exp.Expr) -> exp.Expr | None:
 
 
 def document(types: Types, node: exp.Expr, what: str) -> exp.Expr:
-    """A nested value or JSON text as JSON; text that is no JSON is NULL.
+    """A nested value or JSON text as JSON; text that is not valid JSON is NULL.
 
     Raises:
         Refused: the value has another type; `what` says where.

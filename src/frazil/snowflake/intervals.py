@@ -21,7 +21,7 @@ def interval(node: exp.Interval) -> exp.Expr:
     """An INTERVAL, one of DuckDB's or a sum of several.
 
     Raises:
-        Refused: it is no number with its unit, or several of them.
+        Refused: it is not a number with its unit, or several of them.
     """
     parts = [
         exp.Interval(this=exp.Literal.string(str(int(amount))), unit=exp.Var(this=_unit(word, node)))

@@ -34,7 +34,7 @@ def _number(node: exp.Expr) -> exp.Expr:
     found = _NUMBER.fullmatch(written)
     digits = (found["whole"] or "") + (found["part"] or "") if found else ""
     if not found or not digits or len(digits.lstrip("0")) > _MOST:
-        raise Refused(f"{written[:60]} is no number of at most {_MOST} digits", node)
+        raise Refused(f"{written[:60]} is not a number of at most {_MOST} digits", node)
     if found["power"]:
         return double(f"{found['whole'] or '0'}.{found['part'] or '0'}{found['power']}")
     whole = (found["whole"] or "").lstrip("0") or "0"

@@ -69,7 +69,7 @@ def walk(types: Types, start: exp.Expr, way: Sequence[Step], called: str) -> exp
     for place, each in enumerate(way):
         kind = types.kind(value)
         if kind == exp.DType.TEXT and place > 0:
-            # A text within something is no JSON text.
+            # A text within something is not valid JSON.
             return null(JSON)
         if kind == exp.DType.STRUCT:
             value = _member(types, value, each)

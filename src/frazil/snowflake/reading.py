@@ -55,7 +55,7 @@ def tokens(text: str) -> list[Token]:
         InvalidQuery: a quote is never closed, or a character cannot be in a query.
     """
     if "\x00" in text or any(0xD800 <= ord(character) < 0xE000 for character in text):
-        raise InvalidQuery("the query has a character that is no text (NUL or half of a surrogate pair)")
+        raise InvalidQuery("the query has a character that is not text (NUL or half of a surrogate pair)")
     try:
         return DIALECT.tokenize(text)
     except SqlglotError as error:

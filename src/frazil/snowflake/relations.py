@@ -278,7 +278,7 @@ def sampled(relation: exp.Expr, sample: exp.Expr) -> exp.Expr:
     """Some rows of a relation.
 
     Raises:
-        Refused: how many is no number.
+        Refused: how many is not a number.
     """
     percent, size, seed = (sample.args.get(part) for part in ("percent", "size", "seed"))
     amount = percent or size

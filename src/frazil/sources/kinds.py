@@ -74,5 +74,11 @@ def evict(spec: ReaderSpec) -> None:
     _module(spec.kind, "reader").evict(spec.client)
 
 
+def import_readers() -> None:
+    """Import what reads ranges of any kind, so that the first task need not."""
+    for kind in _packages:
+        _module(kind, "reader")
+
+
 def _module(kind: str, name: str) -> Any:
     return import_module(f"{_packages[kind]}.{name}")

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from frazil.model import PartitionId, Position, SourcePartition, StagedRange, TableName, Task
 from frazil.records.convert import RecordConverter
 from frazil.sources.base import RangeReader
+from frazil.staging import worker
 from frazil.staging.stopwatch import Stopwatch
 from frazil.staging.table_writer import TableWriter
 
@@ -92,6 +93,8 @@ class Chunks:
                 writer.write(table, records)
             except Exception as error:
                 raise TableFailed(name) from error
+        del table, records
+        worker.collect()
 
     def _own(self, read: StagedRange) -> StagedRange:
         start = self._starts.get(read.partition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import traceback
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
-import structlog
 
 from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.model import (
@@ -35,7 +35,8 @@ from frazil.staging.table_writer import TableWriter, delete_files
 
 Starts: TypeAlias = Mapping[SourcePartition, Position]
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
+# Spark shows what workers print; a library for more than that would take a worker a quarter of its start.
 
 
 class Count(Protocol):
@@ -57,16 +58,19 @@ def stage_all(groups: Iterator[Sequence[Task]]) -> Iterator[Staged]:
     """Stage every task of one Spark partition; the function Spark runs in its Python workers."""
     worker.drop_archive_importers()
     # Spark reuses a worker only if its iterator is drained: no early return here.
-    for tasks in groups:
-        for task in tasks:
-            yield stage(task)
+    with worker.undisturbed():
+        for tasks in groups:
+            for task in tasks:
+                yield stage(task)
 
 
 def stage_nothing(numbers: Iterator[int]) -> Iterator[int]:
     """Make a worker ready for `stage_all`: being called at all has imported this module."""
     worker.drop_archive_importers()
+    kinds.import_readers()
     worker.connection()
-    yield from numbers
+    with worker.undisturbed():
+        yield from numbers
 
 
 def stage(task: Task) -> Staged:
@@ -92,7 +96,7 @@ def _failed(task: Task, error: BaseException, table: TableName | None) -> Staged
     worker.drop_connection()
     # As text: a renderer that shows local variables would show the client's secrets.
     shown = "".join(traceback.format_exception(error))
-    _log.error("staging failed", ranges=[str(each.partition) for each in task.ranges], traceback=shown)
+    _log.error("staging failed, of %s\n%s", ", ".join(str(each.partition) for each in task.ranges), shown)
     reason = "".join(traceback.format_exception_only(error)).strip()
     return Staged((), failure=StageFailure(StageFailed.code, reason, table=table))
 

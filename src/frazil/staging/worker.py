@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +28,12 @@ _useless: set[str] = set()
 
 _looked_at: set[str] = set()
 """Entries of `sys.path` that were looked at."""
+
+_MANY: Final = 50_000
+"""Objects more than at the last collection from which on it is looked which of them are garbage."""
+
+_frozen = False
+"""Whether the garbage collector has been told to pass over what imports have made."""
 
 _scratch: Path | None = None
 _connection: duckdb.DuckDBPyConnection | None = None
@@ -68,6 +78,34 @@ def _is_loaded(archive: str) -> bool:
 def _holds_python(archive: str) -> bool:
     with zipfile.ZipFile(archive) as opened:
         return any(name.endswith((".py", ".pyc")) for name in opened.namelist())
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep Python's garbage collector from looking through the messages of a task while they are read.
+
+    A user's own functions may run in the same worker afterwards, so it is off for this time only.
+    """
+    global _frozen
+    if not _frozen:
+        gc.collect()
+        gc.freeze()
+        # Else libraries complain, when the process ends, of what was never freed.
+        atexit.register(gc.unfreeze)
+        _frozen = True
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def collect() -> None:
+    """Do what the collector would have done in the meantime, if that may be worth it: objects refer to each other."""
+    if not gc.isenabled() and gc.get_count()[0] > _MANY:
+        gc.collect()
 
 
 def scratch() -> Path:

@@ -100,7 +100,7 @@ class WritableTable(Protocol):
         """
 
     def access(self, location: str) -> Mapping[str, str]:
-        """What opens the storage at a location, for who has no JVM: properties by the names of Iceberg's FileIO.
+        """What opens the storage at a location, for whoever has no JVM: properties by the names of Iceberg's FileIO.
 
         It may hold credentials, and is never shown.
         """

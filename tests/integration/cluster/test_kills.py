@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.integration.cluster.conftest import LOOPBACK
-from tests.integration.processes import FRAZIL, Running, write_properties
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import FRAZIL, Running, write_properties
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing import iceberg
@@ -41,10 +42,8 @@ def test_rows_are_there_exactly_once_when_an_executor_and_a_worker_are_killed(
         tmp_path / "far.properties",
         name="far",
         topics=acknowledged.topic,
-        connector__class="frazil.KafkaConnector",
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__commit__interval__ms="100",
         frazil__home=str(home),
         **{key.replace(".", "__"): value for key, value in checkout.items()},

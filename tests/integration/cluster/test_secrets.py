@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.integration.cluster.conftest import LOOPBACK
-from tests.sessions import watched
+from tests.support.sessions import watched
 
 from frazil.testing.cluster import SparkCluster
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.bare import bare_python
 from tests.integration.cluster.conftest import LOOPBACK
-from tests.integration.processes import frazil, write_properties
+from tests.support.bare import bare_python
+from tests.support.connectors import KAFKA_JSON
+from tests.support.processes import frazil, write_properties
 
 from frazil.dev.jars import pyspark_jars
 from frazil.dev.kafka import KafkaBroker
@@ -56,10 +57,8 @@ def found(
         directory / "submitted.properties",
         name="submitted",
         topics="submitted",
-        connector__class="frazil.KafkaConnector",
         bootstrap__servers=broker.bootstrap_servers,
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__catalog="lake",
         frazil__namespace="raw",
         frazil__home=str(directory / "home"),
@@ -118,10 +117,8 @@ def test_the_command_itself_can_be_submitted_and_says_that_iceberg_is_missing(tm
         tmp_path / "bald.properties",
         name="bald",
         topics="any",
-        connector__class="frazil.KafkaConnector",
         bootstrap__servers="127.0.0.1:1",
-        value__converter="org.apache.kafka.connect.json.JsonConverter",
-        value__converter__schemas__enable="false",
+        **KAFKA_JSON,
         frazil__home=str(tmp_path / "home"),
     )
 

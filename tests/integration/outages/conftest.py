@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.proxy import Forward, Proxy
+from tests.support.brokers import short_lived
+from tests.support.proxy import Forward, Proxy
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.ports import LOOPBACK, free_port
@@ -20,7 +21,7 @@ _numbers = itertools.count(1)
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBroker, Proxy]]:
     """A broker, and the proxy before its second listener."""
     port = free_port()
-    broker = KafkaBroker(tmp_path_factory.mktemp("frail"), proxied=f"{LOOPBACK}:{port}")
+    broker = short_lived(tmp_path_factory.mktemp("frail"), proxied=f"{LOOPBACK}:{port}")
     with broker, Proxy(broker.proxied_servers, port) as proxy:
         yield broker, proxy
 

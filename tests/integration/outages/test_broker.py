@@ -6,9 +6,10 @@ import time
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.outages.watching import Watch, clean_rows, send
-from tests.integration.waiting import caught_up
-from tests.proxy import Cut, Delay, Forward, Proxy, Reset, Swallow, Trickle
+from tests.integration.outages.watching import Watch
+from tests.support.proxy import Cut, Delay, Forward, Proxy, Reset, Swallow, Trickle
+from tests.support.sending import clean_rows, send
+from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import BrokerUnavailable
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.long
 def test_a_broker_stopped_while_idle_is_waited_for(connect, frail: KafkaBroker, frail_topic: str, judge):
-    send(frail.bootstrap_servers, frail_topic, 0, 10)
+    send(frail, frail_topic, range(10))
     connector = connect(frail_topic, **{"bootstrap.servers": frail.bootstrap_servers})
     caught_up(connector)
     watch = Watch(connector)
@@ -28,7 +29,7 @@ def test_a_broker_stopped_while_idle_is_waited_for(connect, frail: KafkaBroker, 
     frail.stop()
     error = watch.until_retrying(20)
     frail.start()
-    send(frail.bootstrap_servers, frail_topic, 10, 10)
+    send(frail, frail_topic, range(10, 20))
     caught_up(connector)
 
     assert isinstance(error, BrokerUnavailable)
@@ -42,13 +43,13 @@ def test_a_broker_stopped_while_idle_is_waited_for(connect, frail: KafkaBroker, 
 def test_a_broker_killed_in_the_middle_of_staging_is_waited_for(
     through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str, judge, spark: SparkSession
 ):
-    send(frail.bootstrap_servers, frail_topic, 0, 10)
+    send(frail, frail_topic, range(10))
     connector = through_proxy(frail_topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at("after_plan", lambda: proxy.behave(Trickle(20_000, 0.2)), 1):
-        send(frail.bootstrap_servers, frail_topic, 10, 5_000)
+        send(frail, frail_topic, range(10, 5010))
         wait_until(lambda: spark.sparkContext.statusTracker().getActiveJobsIds(), "the stage to begin")
         frail.kill()
     error = watch.until_retrying()
@@ -64,13 +65,13 @@ def test_a_broker_killed_in_the_middle_of_staging_is_waited_for(
 def test_offsets_that_could_not_be_published_are_published_when_the_broker_is_back(
     through_proxy, frail: KafkaBroker, frail_topic: str, judge
 ):
-    send(frail.bootstrap_servers, frail_topic, 0, 10)
+    send(frail, frail_topic, range(10))
     connector = through_proxy(frail_topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at("before_acknowledge", frail.stop, 1):
-        send(frail.bootstrap_servers, frail_topic, 10, 10)
+        send(frail, frail_topic, range(10, 20))
         watch.until_retrying()
     frail.start()
     caught_up(connector)
@@ -86,11 +87,11 @@ def test_offsets_that_could_not_be_published_are_published_when_the_broker_is_ba
 @pytest.mark.long
 def test_a_slow_broker_is_no_outage(through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str, judge):
     with proxy.behaving(Delay(0.2)):
-        send(frail.bootstrap_servers, frail_topic, 0, 1_000)
+        send(frail, frail_topic, range(1000))
         connector = through_proxy(frail_topic, **{"consumer.override.request.timeout.ms": "20000"})
         watch = Watch(connector)
         caught_up(connector)
-        send(frail.bootstrap_servers, frail_topic, 1_000, 1_000)
+        send(frail, frail_topic, range(1000, 2000))
         caught_up(connector)
 
     assert watch.errors == []
@@ -104,19 +105,19 @@ def test_a_slow_broker_is_no_outage(through_proxy, frail: KafkaBroker, proxy: Pr
 def test_a_broken_network_is_waited_out(
     through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str, judge, outage, while_staging: bool
 ):
-    send(frail.bootstrap_servers, frail_topic, 0, 10)
+    send(frail, frail_topic, range(10))
     connector = through_proxy(frail_topic)
     caught_up(connector)
     watch = Watch(connector)
 
     if while_staging:
         with call_at("after_plan", lambda: proxy.behave(outage), 1):
-            send(frail.bootstrap_servers, frail_topic, 10, 1_000)
+            send(frail, frail_topic, range(10, 1010))
             error = watch.until_retrying(30)
     else:
         proxy.behave(outage)
         error = watch.until_retrying(30)
-        send(frail.bootstrap_servers, frail_topic, 10, 1_000)
+        send(frail, frail_topic, range(10, 1010))
     proxy.behave(Forward())
     caught_up(connector)
 
@@ -128,7 +129,7 @@ def test_a_broken_network_is_waited_out(
 def test_stopping_does_not_wait_for_a_broker_that_is_silent(
     through_proxy, frail: KafkaBroker, proxy: Proxy, frail_topic: str
 ):
-    send(frail.bootstrap_servers, frail_topic, 0, 10)
+    send(frail, frail_topic, range(10))
     connector = through_proxy(frail_topic)
     caught_up(connector)
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.h2 import Database
-from tests.integration.conftest import AddCatalog
-from tests.integration.outages.watching import Watch, send
-from tests.integration.waiting import caught_up
-from tests.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow
+from tests.conftest import AddCatalog
+from tests.integration.outages.watching import Watch
+from tests.support.h2 import Database
+from tests.support.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow
+from tests.support.sending import send
+from tests.support.waiting import caught_up
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -79,7 +80,7 @@ def rows_of(spark: SparkSession, catalog: str) -> Callable[[Connector, str], int
 @pytest.mark.long
 def test_a_slow_catalog_is_no_outage(to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy):
     with wire.behaving(Delay(0.1)):
-        send(broker.bootstrap_servers, topic, 0, 10)
+        send(broker, topic, range(10))
         connector = to_catalog(topic)
         watch = Watch(connector)
         caught_up(connector)
@@ -92,7 +93,7 @@ def test_a_slow_catalog_is_no_outage(to_catalog, topic, rows_of, broker: KafkaBr
 def test_a_catalog_that_is_down_at_the_start_is_waited_for(
     to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy, outage
 ):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     wire.behave(outage)
     connector = to_catalog(topic, begin=False)
     watch = Watch(connector)
@@ -112,13 +113,13 @@ def test_a_catalog_that_is_down_at_the_start_is_waited_for(
 def test_a_catalog_that_goes_down_while_there_is_work_is_waited_for(
     to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy, outage, point
 ):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = to_catalog(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at(point, lambda: wire.behave(outage), 1):
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         error = watch.until_retrying()
     wire.behave(Forward())
     caught_up(connector)
@@ -132,13 +133,13 @@ def test_a_catalog_that_goes_down_while_there_is_work_is_waited_for(
 def test_a_commit_whose_answer_is_lost_is_found_and_not_made_twice(
     to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy, times
 ):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = to_catalog(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at("before_swap", lambda: wire.behave(LoseAnswer(SWAP, times)), 1):
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         caught_up(connector)
 
     assert wire.lost >= (times or 2)
@@ -149,13 +150,13 @@ def test_a_commit_whose_answer_is_lost_is_found_and_not_made_twice(
 def test_a_commit_whose_answer_is_lost_with_the_catalog_is_found_when_it_is_back(
     to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy, spark: SparkSession, catalog: str
 ):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = to_catalog(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at("before_swap", lambda: wire.behave(LoseAnswer(SWAP)), 1):
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         wait_until(lambda: wire.lost > 0, "an answer to be lost")
         wire.behave(Refuse())
         error = watch.until_retrying()
@@ -172,13 +173,13 @@ def test_a_commit_whose_answer_is_lost_with_the_catalog_is_found_when_it_is_back
 def test_a_database_that_is_restarted_is_waited_for(
     to_catalog, topic, rows_of, broker: KafkaBroker, wire: Proxy, database: Database
 ):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = to_catalog(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     database.stop()
-    send(broker.bootstrap_servers, topic, 10, 10)
+    send(broker, topic, range(10, 20))
     watch.until_retrying()
     database.start()
     caught_up(connector)

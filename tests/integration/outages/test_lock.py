@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.outages.watching import Watch, clean_rows, send
-from tests.integration.waiting import caught_up
+from tests.integration.outages.watching import Watch
+from tests.support.sending import clean_rows, send
+from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CommitUnknown
@@ -34,13 +35,13 @@ def locked(database: Path) -> Iterator[None]:
 
 
 def test_a_lock_that_is_let_go_of_in_time_is_no_outage(connect, topic: str, judge, broker: KafkaBroker, lake: Path):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with halt_at("before_swap") as gate:
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         assert gate.reached.wait(60)
         with locked(lake / "catalog.db"):
             gate.release()
@@ -54,7 +55,7 @@ def test_a_lock_that_is_let_go_of_in_time_is_no_outage(connect, topic: str, judg
 def test_a_lock_that_outlasts_the_patience_is_waited_out(
     connect, topic: str, spark: SparkSession, broker: KafkaBroker, tmp_path: Path
 ):
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     for key, value in embedded_catalog(tmp_path).items():
         hasty = (
             key.replace(f"catalog.{EMBEDDED}", "catalog.hasty"),
@@ -66,7 +67,7 @@ def test_a_lock_that_outlasts_the_patience_is_waited_out(
     watch = Watch(connector)
 
     with halt_at("before_swap") as gate:
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         assert gate.reached.wait(60)
         with locked(tmp_path / "catalog.db"):
             gate.release()

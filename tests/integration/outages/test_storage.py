@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.disks import SmallDisk
-from tests.integration.outages.watching import Watch, clean_rows, send
-from tests.integration.waiting import caught_up
+from tests.integration.outages.watching import Watch
+from tests.support.disks import SmallDisk
+from tests.support.sending import clean_rows, send
+from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, CommitUnknown, StorageUnavailable
@@ -46,7 +47,7 @@ def test_a_disk_full_of_data_files_is_waited_for_and_nothing_half_is_left(
     connect, topic: str, judge, broker: KafkaBroker, disk: SmallDisk, table_on
 ):
     table_on(write_data_path=disk.root / "data")
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     watch = Watch(connector)
@@ -54,7 +55,7 @@ def test_a_disk_full_of_data_files_is_waited_for_and_nothing_half_is_left(
     scratch = scratch_files()
 
     disk.fill()
-    send(broker.bootstrap_servers, topic, 10, 1_000)
+    send(broker, topic, range(10, 1010))
     error = watch.until_retrying()
     left, left_in_scratch = disk.files(), scratch_files()
     disk.empty()
@@ -73,13 +74,13 @@ def test_a_disk_full_of_metadata_is_waited_for(
     connect, topic: str, judge, broker: KafkaBroker, disk: SmallDisk, table_on, when: str
 ):
     table_on(write_metadata_path=disk.root / "metadata")
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at("after_stage" if when == "before the manifests" else "before_swap", disk.fill, 1):
-        send(broker.bootstrap_servers, topic, 10, 100)
+        send(broker, topic, range(10, 110))
         error = watch.until_retrying()
     disk.empty()
     caught_up(connector)
@@ -96,13 +97,13 @@ def test_a_warehouse_that_became_read_only_is_waited_for(
     connect, topic: str, judge, broker: KafkaBroker, disk: SmallDisk, table_on, point
 ):
     table_on(disk.root / "table")
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at(point, lambda: disk.remount("ro"), 1):
-        send(broker.bootstrap_servers, topic, 10, 100)
+        send(broker, topic, range(10, 110))
         error = watch.until_retrying()
     disk.remount("rw")
     caught_up(connector)
@@ -119,13 +120,13 @@ def test_a_warehouse_that_vanished_is_waited_for_and_not_begun_anew(
 ):
     table, away = tmp_path / "table", tmp_path / "away"
     table_on(table)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     watch = Watch(connector)
 
     with call_at(point, lambda: table.rename(away), 1):
-        send(broker.bootstrap_servers, topic, 10, 100)
+        send(broker, topic, range(10, 110))
         error = watch.until_retrying()
         watch.until_retrying_again()
     made_anew = table.exists()
@@ -144,7 +145,7 @@ def test_a_warehouse_that_is_not_there_yet_is_waited_for(
 ):
     table, away = tmp_path / "table", tmp_path / "away"
     table_on(table)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     table.rename(away)
     connector = connect(topic, begin=False)
     watch = Watch(connector)
@@ -164,14 +165,14 @@ def test_a_staged_file_that_somebody_deletes_before_the_commit_is_staged_again(
 ):
     data = tmp_path / "data"
     table_on(write_data_path=data)
-    send(broker.bootstrap_servers, topic, 0, 10)
+    send(broker, topic, range(10))
     connector = connect(topic)
     caught_up(connector)
     watch = Watch(connector)
     before = set(data.iterdir())
 
     with call_at("after_stage", lambda: [each.unlink() for each in set(data.iterdir()) - before], 1):
-        send(broker.bootstrap_servers, topic, 10, 10)
+        send(broker, topic, range(10, 20))
         error = watch.until_retrying()
     caught_up(connector)
 

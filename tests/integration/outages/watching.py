@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from frazil import Connector
 from frazil.errors import FrazilError
-from frazil.testing.produce import record
-from frazil.testing.records import produce
-from frazil.testing.report import OracleReport
 from frazil.testing.topics import wait_until
 
 
@@ -64,14 +61,3 @@ class Watch:
 
     def _note(self, state: str) -> None:
         self.moments.append(Moment(str(state), time.time(), self._connector.error, self._connector.next_attempt))
-
-
-def send(bootstrap: str, topic: str, first: int, count: int) -> None:
-    """Produce records that the oracle knows."""
-    produce(bootstrap, topic, [record("r", 0, first + number) for number in range(count)])
-
-
-def clean_rows(report: OracleReport) -> int:
-    """How many rows a clean table has."""
-    assert report.clean, report
-    return report.rows

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from frazil.model import Column, Conversion, Drift, IcebergType, ListType, MapType, Primitive, Reject, StructType
 from frazil.pipes.default.pipe import DefaultPipe
-from frazil.records.convert import convert
+from frazil.records.convert import RecordConverter
 from frazil.sources.kafka.reader import SCHEMA
 from frazil.sql import ident
 from frazil.staging.project import Projector
@@ -75,6 +75,7 @@ def batch(values: Iterable[str | bytes | None], **others: Sequence[Any]) -> pa.R
     given = [value.encode() if isinstance(value, str) else value for value in values]
     count = len(given)
     fields: dict[str, Sequence[Any]] = {
+        "topic": [TOPIC] * count,
         "partition": [0] * count,
         "offset": range(count),
         "timestamp": [NOW] * count,
@@ -96,6 +97,9 @@ class Landing:
 
     rejects: dict[int, Reject] = field(default_factory=dict)
     """By offset."""
+
+    skipped: dict[int | str, int] = field(default_factory=dict)
+    """How many became no row, by partition."""
 
     unknown: dict[str, int] = field(default_factory=dict)
     drift: Drift = field(default_factory=dict)
@@ -168,20 +172,22 @@ class Table:
     ) -> None:
         self.columns = tuple(shape)
         self._worker = worker
-        self._conversion = conversion
+        self._converter = RecordConverter(conversion)
         self._projector = Projector(worker.connection, DefaultPipe(self.columns, conversion, evolves=evolves), TOPIC)
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""
-        converted = convert(batch(values, **others), TOPIC, self._conversion, NOW)
+        converted = self._converter.convert(batch(values, **others), NOW)
         path = self._worker.scratch / f"{next(_ids)}.parquet"
         projected = self._projector.project(converted.table, converted.records, path)
         rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}
         rows = self._worker.read(path) if projected.written else []
-        assert len(rows) + len(rejects) == len(values) or projected.drift
+        skipped = dict(converted.skipped)
+        assert len(rows) + len(rejects) + sum(skipped.values()) == len(values) or projected.drift
         return Landing(
             [row[0] for row in rows] if len(self.columns) == 1 else rows,
             rejects,
+            skipped,
             dict(projected.unknown),
             projected.drift,
             projected.written,

@@ -231,7 +231,7 @@ WHY = (
     "more than a VARIANT keeps exactly",
     "cannot name a column",
     "unpaired surrogate",
-    "is no number there",
+    "is not a number there",
 )
 """Why a record may be a reject although the table was made for it."""
 

@@ -30,8 +30,11 @@ class Provider:
     def current(self) -> Provider:
         return self
 
-    def snapshotLog(self) -> list[object]:  # noqa: N802
-        return []
+    def snapshotLog(self) -> Provider:  # noqa: N802
+        return self
+
+    def size(self) -> int:
+        return 0
 
     def lastUpdatedMillis(self) -> int:  # noqa: N802
         return 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sessions import Seen, watched
+from tests.support.sessions import Seen, watched
+
+pytestmark = pytest.mark.slow
 
 SECRET = "hush"
 OURS = {
@@ -47,7 +49,7 @@ def seen(home: Path) -> Seen:
 
 def test_no_secret_is_on_a_command_line_or_in_the_environment_of_a_process_that_a_session_starts(seen: Seen):
     assert any("SparkSubmit" in each for each in seen.commands)
-    assert any("pyspark.daemon" in each for each in seen.commands)
+    assert any("pyspark.worker" in each for each in seen.commands)
     assert seen.showing(SECRET) == ([], [])
 
 

@@ -17,6 +17,8 @@ from frazil.errors import ProgramMissing
 from frazil.tables.jvm.plain_jvm import PlainJvm
 from frazil.tables.jvm.spark_home import spark_home
 
+pytestmark = pytest.mark.slow
+
 STARTER = """
 import sys
 from pathlib import Path

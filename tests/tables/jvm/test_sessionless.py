@@ -19,6 +19,8 @@ from frazil.tables.jvm.plain_jvm import PlainJvm, jvm_options
 from frazil.tables.jvm.resolving import resolved
 from frazil.tables.jvm.sessionless import Sessionless
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> ClassPath:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.channels import with_channel
+from tests.support.channels import with_channel
 
 from frazil.model import Column, SourcePartition
 from frazil.tables.rules.channels import Channel

@@ -54,10 +54,10 @@ def test_channels_by_number_are_read_back_with_those_between_them_never_opened(
 
 
 def test_numbers_are_places_and_names_stand_beside_them() -> None:
-    assert encode({0: Channel("7"), 2: Channel("9")}) == {"tokens": ["7", None, "9"]}
+    assert encode({0: Channel("7"), 2: Channel("9")}) == {"tokens": [7, None, 9]}
     assert encode({"shard-2": Channel("7"), "shard-0": Channel()}) == {
         "ids": ["shard-2", "shard-0"],
-        "tokens": ["7", None],
+        "tokens": [7, None],
     }
 
 
@@ -66,7 +66,7 @@ def test_a_column_is_written_once_one_channel_has_something_in_it() -> None:
 
     assert encode({"c": ended, "d": Channel("4", inserted=6, parsed=9, errors=1)}) == {
         "ids": ["c", "d"],
-        "tokens": ["9", "4"],
+        "tokens": [9, 4],
         "closed": [True, False],
         "parents": [("a", "b"), ()],
         "read-through": [1_760_000_000_000, None],
@@ -82,7 +82,7 @@ def test_a_column_is_written_once_one_channel_has_something_in_it() -> None:
         {},
         {"tokens": None},
         {"tokens": ["7"], "ids": ["a", "b"]},
-        {"tokens": ["7"], "times": []},
+        {"tokens": ["7"], "time": 5, "behind": []},
         {"tokens": ["7"], "skipped": []},
     ],
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.channels import with_channel
+from tests.support.channels import with_channel
 
 from frazil.errors import HistoryExpired, HistoryMoved
 from frazil.model import SourcePartition

@@ -92,7 +92,7 @@ class Coercion:
         try:
             if isinstance(value, Number):
                 if not value.lstrip("-").isdigit():
-                    raise CoercionError("a number with a fraction is no moment")
+                    raise CoercionError("a number with a fraction is not a moment")
                 return times.of_number(name, int(value[:40]), rounds=self._rounds)
             if is_text(value):
                 return times.canonical(name, value, self._zone, rounds=self._rounds)
@@ -174,7 +174,7 @@ def _uuid(value: Any) -> str:
 def _binary(value: Any) -> str:
     text = value.strip() if is_text(value) else None
     if text is None or not _HEXADECIMAL.fullmatch(text):
-        raise CoercionError(f"{shown(value)} is no text of pairs of hexadecimal digits")
+        raise CoercionError(f"{shown(value)} is not text of pairs of hexadecimal digits")
     return f'"{text.lower()}"'
 
 

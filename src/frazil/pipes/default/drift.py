@@ -87,7 +87,7 @@ def members(value: bytes | str) -> Mapping[str, Raw]:
     """The members of a JSON object, unparsed; of a key given twice the last.
 
     Raises:
-        msgspec.DecodeError: the text is no JSON object.
+        msgspec.DecodeError: the text is not a JSON object.
     """
     found: Mapping[str, Raw] = _MEMBERS.decode(value)
     return found
@@ -98,7 +98,7 @@ def seen_in(
 ) -> Mapping[str, ObservedType]:
     """What the values of a record's keys look like that are not known.
 
-    A record that is no JSON object has none.
+    A record that is not a JSON object has none.
 
     Args:
         value: the record's value.

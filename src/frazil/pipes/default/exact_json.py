@@ -42,7 +42,7 @@ def parse(text: str) -> Any:
     """The document, with `Number`s and `Object`s.
 
     Raises:
-        CoercionError: the text is no JSON, or is nested too deep.
+        CoercionError: the text is not valid JSON, or is nested too deep.
     """
     try:
         parsed = _DECODER.decode(text)
@@ -50,7 +50,7 @@ def parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         # Some of Python's messages end where they expect the place.
         raise CoercionError(
-            f"the value is no JSON: {error.msg.removesuffix(' at')} at character {error.pos}"
+            f"the value is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos}"
         ) from error
     _check_depth(parsed, 0)
     return parsed
@@ -164,7 +164,7 @@ def wrong_kind(value: Any, name: str) -> CoercionError:
 
 
 def _refuse(literal: str) -> NoReturn:
-    raise CoercionError(f"the value is no JSON: {literal} is no number there")
+    raise CoercionError(f"the value is not valid JSON: {literal} is not a number there")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=Object, parse_float=Number, parse_int=Number, parse_constant=_refuse)

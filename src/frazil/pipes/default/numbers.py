@@ -56,7 +56,7 @@ def whole(name: str, value: Any, *, rounds: bool) -> str:
     """A whole number of 32 or 64 bits.
 
     Raises:
-        CoercionError: it is no number, has a fraction (and `rounds` is false), or is out of range.
+        CoercionError: it is not a number, has a fraction (and `rounds` is false), or is out of range.
     """
     number = _exact(value, name)
     if number and number.adjusted() > 20:
@@ -72,7 +72,7 @@ def decimal(kind: Primitive, value: Any, *, rounds: bool) -> str:
     """A decimal of the column's precision and scale.
 
     Raises:
-        CoercionError: it is no number, has too many digits after the point (and `rounds` is false) or before it.
+        CoercionError: it is not a number, has too many digits after the point (and `rounds` is false) or before it.
     """
     number = _exact(value, str(kind))
     if number and number.adjusted() >= kind.precision - kind.scale:

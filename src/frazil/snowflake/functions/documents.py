@@ -61,7 +61,9 @@ def _try_parse_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
 
 def _check_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("CHECK_JSON", arguments, 1, 1)
-    return template("CASE WHEN NOT json_valid(a) THEN 'this text is no JSON' END", [as_text(types, arguments[0])], TEXT)
+    return template(
+        "CASE WHEN NOT json_valid(a) THEN 'this text is not valid JSON' END", [as_text(types, arguments[0])], TEXT
+    )
 
 
 def _to_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:

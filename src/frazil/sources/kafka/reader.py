@@ -8,14 +8,23 @@ make normal.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    Message,
+    TopicPartition,
+)
 
 from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
 from frazil.records import batches
@@ -37,6 +46,9 @@ _SAMPLES = 256
 """Timestamps kept of the ranges of one task, about: one of each at least."""
 
 _END = KafkaError._PARTITION_EOF  # noqa: SLF001 (the library's name for its own code)
+
+_NEVER = 2**63
+"""Past all offsets."""
 
 _POLL = 0.1
 """Seconds one call waits for records; the end of a range is looked at in between."""
@@ -198,51 +210,59 @@ class RangeReader:
         """How many offsets of the ranges are not read yet."""
         return sum(each.covered.distance(each.end) for each in self._open.values())
 
-    def _accept(self, messages: Sequence[Message]) -> list[Message]:
+    def _accept(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The records that belong to the ranges; notes ends and raises for what cannot be read."""
-        accepted = []
         ends = {number: each.end.offset for number, each in self._open.items()}
-        last: dict[int, Message] = {}
         finished: set[int] = set()
-        for message in messages:
-            number, error, offset = message.partition(), message.error(), message.offset()
-            if error is not None:
-                self._event(number, error)
-            end = ends.get(number)
-            if end is None or (error is not None and error.code() != _END):
-                continue
-            if error is None:
-                if offset < end:
-                    accepted.append(message)
-                    last[number] = message
-                offset += 1  # the offset of an end is the next record's
-            if offset >= end:
-                finished.add(number)
+        # Here and below, one call for all messages instead of one for each: there are millions of them.
+        if any(map(Message.error, messages)):
+            finished = self._ended([message for message in messages if message.error()], ends)
+            messages = [message for message in messages if not message.error()]
+        last = _last(messages)
+        finished |= {number for number, message in last.items() if message.offset() + 1 >= ends.get(number, _NEVER)}
+        if any(message.offset() >= ends.get(number, 0) for number, message in last.items()):
+            messages = [message for message in messages if message.offset() < ends.get(message.partition(), 0)]
+            last = _last(messages)
         for number, message in last.items():
             each, epoch = self._progress[number], message.leader_epoch()
             each.staged = replace(each.staged, covered=KafkaPosition(message.offset() + 1, epoch), record_epoch=epoch)
         self._finish(finished)
-        return accepted
+        return messages
+
+    def _ended(self, events: Iterable[Message], ends: Mapping[int, int]) -> set[int]:
+        """The partitions that have come to the ends of their ranges, as events say; raises for those that say worse."""
+        ended = set()
+        for event in events:
+            number, error = event.partition(), event.error()
+            self._event(number, error)
+            # The offset of an end is the next record's.
+            if error.code() == _END and event.offset() >= ends.get(number, _NEVER):
+                ended.add(number)
+        return ended
 
     def _count(self, batch: pa.RecordBatch) -> None:
         """Add records to what is known of their ranges."""
-        found = batch.column("partition").unique().to_pylist()
+        partitions, stamps = batch.column("partition"), batch.column("timestamp")
+        sizes = pc.binary_length(batch.column("value"))
+        found = partitions.unique().to_pylist()
         for number in found:
-            rows = batch if len(found) == 1 else batch.filter(pc.equal(batch.column("partition"), number))
-            each = self._progress[number]
-            stamps = rows.column("timestamp").drop_null()
-            known = [stamp for stamp in (each.staged.oldest, each.staged.newest) if stamp is not None]
-            if len(stamps):
-                known += pc.min_max(stamps).as_py().values()
-            sampled = stamps.to_numpy()[:: max(1, len(stamps) // self._samples)].tolist()
-            each.staged = replace(
-                each.staged,
-                parsed=each.staged.parsed + rows.num_rows,
-                bytes=each.staged.bytes + (pc.sum(pc.binary_length(rows.column("value"))).as_py() or 0),
-                oldest=min(known, default=None),
-                newest=max(known, default=None),
-                sample=(*each.staged.sample, *sampled)[-self._samples :],
-            )
+            mine = None if len(found) == 1 else pc.equal(partitions, number)
+            self._count_range(self._progress[number], *(_where(column, mine) for column in (stamps, sizes)))
+
+    def _count_range(self, each: _Progress, stamps: pa.Int64Array, sizes: pa.Int32Array) -> None:
+        parsed, stamps = len(stamps), stamps.drop_null()
+        known = [stamp for stamp in (each.staged.oldest, each.staged.newest) if stamp is not None]
+        if len(stamps):
+            known += pc.min_max(stamps).as_py().values()
+        sampled = stamps.to_numpy()[:: max(1, len(stamps) // self._samples)].tolist()
+        each.staged = replace(
+            each.staged,
+            parsed=each.staged.parsed + parsed,
+            bytes=each.staged.bytes + (pc.sum(sizes).as_py() or 0),
+            oldest=min(known, default=None),
+            newest=max(known, default=None),
+            sample=(*each.staged.sample, *sampled)[-self._samples :],
+        )
 
     def _event(self, number: int, error: KafkaError) -> None:
         """Raise for an event after which a range cannot be read."""
@@ -294,29 +314,52 @@ def _over_a_gap(progress: _Progress, end: int) -> StagedRange:
     return replace(progress.staged, covered=KafkaPosition(end, None if planned is None else max(known)))
 
 
+def _last(messages: Sequence[Message]) -> dict[int, Message]:
+    """The last message of each partition."""
+    return dict(zip(map(Message.partition, messages), messages, strict=True))
+
+
+def _where(column: pa.Array, mask: pa.BooleanArray | None) -> pa.Array:
+    return column if mask is None else column.filter(mask)
+
+
 def _pieces(records: Sequence[Message]) -> Iterator[Sequence[Message]]:
     """The records in pieces of about `_BATCH_BYTES`: how many were asked for says nothing of how large they are."""
-    begin = size = 0
-    for number, message in enumerate(records):
-        size += len(message)
-        if size >= _BATCH_BYTES:
-            yield records[begin : number + 1]
-            begin, size = number + 1, 0
+    begin = 0
+    if sum(map(len, records)) > _BATCH_BYTES * 5 // 4:
+        size = 0
+        for number, message in enumerate(records):
+            size += len(message)
+            if size >= _BATCH_BYTES:
+                yield records[begin : number + 1]
+                begin, size = number + 1, 0
     if begin < len(records):
         yield records[begin:]
 
 
 def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:
-    stamps = [message.timestamp() for message in messages]
+    told = np.fromiter(chain.from_iterable(map(Message.timestamp, messages)), np.int64, 2 * len(messages))
+    kind, stamp = told[::2], told[1::2]
     headers = headers_of(messages)
+    header_type = SCHEMA.field("headers").type
     columns = [
         batches.topics(messages[0].topic(), len(messages)),
-        pa.array([message.partition() for message in messages], pa.int32()),
-        pa.array([message.offset() for message in messages], pa.int64()),
-        pa.array([stamp if kind else None for kind, stamp in stamps], pa.int64()),
-        pa.array([kind == TIMESTAMP_LOG_APPEND_TIME for kind, _ in stamps], pa.bool_()),
-        pa.array([message.key() for message in messages], pa.binary()),
-        pa.array([message.value() for message in messages], pa.binary()),
-        pa.array(headers, batches.HEADERS) if any(headers) else pa.nulls(len(messages), batches.HEADERS),
+        pa.array(list(map(Message.partition, messages)), pa.int32()),
+        pa.array(list(map(Message.offset, messages)), pa.int64()),
+        pa.array(stamp, pa.int64(), mask=kind == TIMESTAMP_NOT_AVAILABLE),
+        pa.array(kind == TIMESTAMP_LOG_APPEND_TIME, pa.bool_()),
+        pa.array(list(map(Message.key, messages)), pa.binary()),
+        _binary(list(map(Message.value, messages))),
+        pa.array(headers, header_type) if any(headers) else pa.nulls(len(messages), header_type),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def _binary(cells: list[bytes | None]) -> pa.BinaryArray:
+    """The cells as a column, in a buffer of their size: Arrow's own grows, and each time what is in it is copied."""
+    try:
+        data = b"".join(cells)  # type: ignore[arg-type]
+    except TypeError:  # there are tombstones
+        return pa.array(cells, pa.binary())
+    ends = np.fromiter(accumulate(map(len, cells), initial=0), np.int32, len(cells) + 1)  # type: ignore[arg-type]
+    return pa.Array.from_buffers(pa.binary(), len(cells), [None, pa.py_buffer(ends), pa.py_buffer(data)])

@@ -69,7 +69,7 @@ class KafkaSource:
             topics_regex: what their names match, if they are not.
             reset: where partitions start without an offset, as `auto.offset.reset` says.
             isolation: what a reader sees.
-            policy: whose offsets are our own; None for who only looks.
+            policy: whose offsets are our own; None for whoever only looks.
         """
         self._client = dict(client)
         self._group = group

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import orjson
-
 from frazil.tables.iceberg.hadoop import PREFIXES, properties
-from frazil.tables.iceberg.java import java_type
+from frazil.tables.iceberg.java import mapping
 
 LOCAL: Final = re.compile(r"file:|/")
 """How locations begin that anybody on this machine can open."""
@@ -29,13 +27,13 @@ def access(java: Any, jvm: Any, location: str) -> dict[str, str]:
     scheme = location.partition(":")[0].lower()
     if _is_hadoops(files, location):
         prefix = PREFIXES.get(scheme)
-        told = _mapping(jvm, files.getConf().getPropsWithPrefix(prefix)) if prefix else {}
+        told = mapping(jvm, files.getConf().getPropsWithPrefix(prefix)) if prefix else {}
         return properties(told, location)
-    found = _mapping(jvm, files.properties())
+    found = mapping(jvm, files.properties())
     for credential in sorted(_credentials(files), key=lambda each: len(str(each.prefix()))):
         # Of those that fit, the longest prefix tells most about the location.
         if location.startswith(str(credential.prefix())):
-            found |= _mapping(jvm, credential.config())
+            found |= mapping(jvm, credential.config())
     return {key: value for key, value in found.items() if key.startswith(_OF_STORAGE)}
 
 
@@ -58,9 +56,3 @@ def _credentials(files: Any) -> list[Any]:
             return list(files.credentials())
         kind = kind.getSuperclass()
     return []
-
-
-def _mapping(jvm: Any, java: Any) -> dict[str, str]:
-    """A map of Java's, fetched at once: every entry asked for would be a call."""
-    text = java_type(jvm, "org.apache.iceberg.util.JsonUtil").mapper().writeValueAsString(java)
-    return {str(key): str(value) for key, value in orjson.loads(text).items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import orjson
@@ -102,10 +102,17 @@ class JvmState:
     def next_sequence_number(self) -> int:
         return int(self._java.nextSequenceNumber())
 
+    @cached_property
+    def metadata_location(self) -> str | None:
+        """Where the metadata file of this version is; None as long as it is not written."""
+        location = self._java.metadataFileLocation()
+        return None if location is None else str(location)
+
     @property
     def last_changed(self) -> int:
         log, updated = self._java.snapshotLog(), int(self._java.lastUpdatedMillis())
-        return max(updated, int(log[-1].timestampMillis())) if len(log) else updated
+        entries = int(log.size())
+        return max(updated, int(log.get(entries - 1).timestampMillis())) if entries else updated
 
     @property
     def snapshot_log(self) -> Iterator[LogEntry]:
@@ -134,8 +141,8 @@ class JvmState:
         return None if value is None else str(value)
 
     def properties_under(self, prefix: str) -> Mapping[str, str]:
-        found = dict(self._java.properties())
-        return {str(key).removeprefix(prefix): str(found[key]) for key in found if str(key).startswith(prefix)}
+        found = mapping(self._jvm, self._java.properties())
+        return {key.removeprefix(prefix): value for key, value in found.items() if key.startswith(prefix)}
 
 
 def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:
@@ -152,6 +159,12 @@ def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:
     }
     node = _mapper(jvm).readTree(orjson.dumps(document).decode())
     return java_type(jvm, "org.apache.iceberg.ContentFileParser").fromJson(node, java_table.specs())
+
+
+def mapping(jvm: Any, java: Any) -> dict[str, str]:
+    """A map of Java's, fetched at once: every entry asked for would be a call."""
+    text = java_type(jvm, "org.apache.iceberg.util.JsonUtil").mapper().writeValueAsString(java)
+    return {str(key): str(value) for key, value in orjson.loads(text).items()}
 
 
 @lru_cache

@@ -7,12 +7,14 @@ its underlying operations, which replace the very version the transaction began 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from frazil.errors import CatalogUnavailable
 from frazil.model import StagedFile, TableName
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg import mount_check
+from frazil.tables.iceberg.access import LOCAL
 from frazil.tables.iceberg.java import (
     JvmSnapshot,
     JvmState,
@@ -67,7 +69,7 @@ class JvmSwap:
     def swap(self) -> JvmSnapshot:
         """Replace exactly the base by the next version, or do nothing."""
         made = self._transaction.currentMetadata()
-        mount_check.require(self._name, self._table)
+        mount_check.require(self._name, self._table, self.base.metadata_location)
         try:
             self._transaction.underlyingOps().commit(self._transaction.startMetadata(), made)
         except java_errors() as error:
@@ -80,12 +82,12 @@ class JvmSwap:
         return JvmSnapshot(made.currentSnapshot(), self._table)
 
     def _append(self) -> Any:
-        if self._merges:
-            return self._transaction.newAppend()
-        # Iceberg looks every 10 ms whether its pool is done, at each step of an append. One manifest needs no pool.
-        return self._transaction.newFastAppend().scanManifestsWith(
-            java_type(self._jvm, _EXECUTORS).newDirectExecutorService()
-        )
+        append = self._transaction.newAppend() if self._merges else self._transaction.newFastAppend()
+        if self._merges and not LOCAL.match(self.base.metadata_location or ""):
+            return append
+        # Iceberg looks every 10 ms whether its pool is done, at each step of an append. One manifest needs no pool, nor
+        # do those that are read from a local disk.
+        return append.scanManifestsWith(_in_this_thread(self._jvm))
 
     @property
     def _directory(self) -> str:
@@ -94,5 +96,11 @@ class JvmSwap:
 
     def _require(self, file: StagedFile) -> None:
         """Refuse a snapshot that would name a file which is not there any more."""
-        if not self._table.io().newInputFile(file.path).exists():
+        if not mount_check.is_there(self._table, file.path):
             raise CatalogUnavailable(f"find what was staged for {self._name}", f"somebody deleted {file.path}")
+
+
+@lru_cache
+def _in_this_thread(jvm: Any) -> Any:
+    """An executor that works in the thread that hands it work."""
+    return java_type(jvm, _EXECUTORS).newDirectExecutorService()

@@ -35,8 +35,10 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Iterator;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -82,6 +84,16 @@ public class SyncingFileSystem extends RawLocalFileSystem {
         boolean done = super.rename(from, to);
         if (done && isSynced(pathToFile(to))) syncEntries(pathToFile(to).getParentFile());
         return done;
+    }
+
+    /** Does itself what Hadoop starts a chmod process for, at every file that is made. */
+    public void setPermission(Path path, FsPermission permission) throws IOException {
+        File file = pathToFile(path);
+        if (permission.getStickyBit() || !isSynced(file)) {
+            super.setPermission(path, permission);
+        } else {
+            Files.setPosixFilePermissions(file.toPath(), PosixFilePermissions.fromString(permission.toString()));
+        }
     }
 
     private static void syncEntries(File directory) throws IOException {

@@ -147,7 +147,7 @@ class Table:
             )
         except java_errors() as error:
             raise self.unreadable(error) from error
-        mount_check.require(self.name, self.java)
+        mount_check.require(self.name, self.java, swap.base.metadata_location)
         self._swaps += 1
         return swap
 
@@ -162,7 +162,7 @@ class Table:
         self._refuse_unsupported(state, columns)
         current = state.current
         rows = int((current.summary("total-records") if current else None) or 0)
-        mount_check.require(self.name, self.java, has_rows=rows > 0)
+        mount_check.require(self.name, self.java, state.metadata_location, has_rows=rows > 0)
         return WriteShape(
             table=self.name,
             uuid=state.uuid,
@@ -187,7 +187,7 @@ class Table:
         return location
 
     def access(self, location: str) -> Mapping[str, str]:
-        """What opens the storage at a location, for who has no JVM; see `frazil.tables.iceberg.access`."""
+        """What opens the storage at a location, for whoever has no JVM; see `frazil.tables.iceberg.access`."""
         try:
             return access(self.java, self._jvm, location)
         except java_errors() as error:
@@ -228,7 +228,7 @@ class Table:
 
         A separate commit, never part of ours: inside our transaction it would delete files before the swap (tried).
         """
-        if not self.is_ours or time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000):
+        if time.monotonic() - self._last_expiry < min(_EXPIRY_EVERY, min_age_ms / 1000) or not self.is_ours:
             return
         self._last_expiry = time.monotonic()
         state = self.state()

@@ -1,4 +1,4 @@
-"""What Spark's settings say of one Iceberg catalog, for who opens it without Spark: pure rules."""
+"""What Spark's settings say of one Iceberg catalog, for whoever opens it without Spark: pure rules."""
 
 from __future__ import annotations
 

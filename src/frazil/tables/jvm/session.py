@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +31,7 @@ from frazil.tables.defaults import embedded_catalog as embedded_catalog
 from frazil.tables.iceberg.catalog_failures import is_misfit, is_outage
 from frazil.tables.iceberg.java import java_errors, java_message
 from frazil.tables.iceberg.local_files import write_no_checksum_files
-from frazil.tables.jvm import class_archive, launching, spark_defaults
+from frazil.tables.jvm import class_archive, launching, local_workers, spark_defaults
 from frazil.tables.jvm.catalog_choice import catalogs, chosen
 
 JVM_OPTIONS: Final = "spark.driver.extraJavaOptions"
@@ -71,6 +72,7 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         # What Spark itself hides on its pages and in event logs is less: a catalog's credential, for one, it shows.
         "spark.redaction.regex": rf"(?i){HIDDEN}|://[^/@\s]+@",
         **({} if CATALOGS + EMBEDDED in theirs else embedded_catalog(home)),
+        **local_workers.preloading(theirs),
     }
     if theirs.get("spark.master", "local").startswith("local"):
         # Spark's own servers listen where this says; the default is every interface, which a cluster needs.
@@ -85,6 +87,8 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
     session = builder.getOrCreate()
     context = session.sparkContext
     context.setLogLevel("ERROR")
+    if local_workers.are_ours(context.getConf().get):
+        context.pythonExec = sys.executable
     write_no_checksum_files(session._jvm, context._jsc.hadoopConfiguration())  # noqa: SLF001 (no public way there)
     # Spark takes the jars of `spark.jars.packages` for Python packages as well, and has each task look into them.
     context._python_includes[:] = [name for name in context._python_includes if not name.endswith(".jar")]  # noqa: SLF001

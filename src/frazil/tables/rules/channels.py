@@ -1,12 +1,13 @@
 """What tokens say of channels, and how it is written: in columns, for a topic may have thousands of them.
 
-    {"tokens": ["1041", null], "epochs": [3, null], "parsed": [1042, 0], "errors": [2, 0],
-     "times": [1760000000000, null]}
+    {"tokens": [1041, null], "epochs": [3, null], "parsed": [1042, 0], "errors": [2, 0],
+     "time": 1760000000000, "behind": [0, null]}
 
-A token is what the source calls the last record covered (null: the channel was never opened), an epoch a leader epoch
+A token is what the source calls the last record covered (null: the channel was never opened), without quotes where all
+of them are texts of numbers; an epoch a leader epoch
 whose leader had everything up to there (KIP-320). Parsed are records read, errors those rejected, skipped those that
-became no row on purpose; all others are rows. Lost are records the source lost, times the ms since the epoch of the
-commit that last moved the channel.
+became no row on purpose; all others are rows. Lost are records the source lost. The time is that of the newest commit
+that moved one of the channels, in ms since the epoch, and behind is how long before it each of them was last moved.
 
 The source chooses what its partitions are called. Numbers from 0 on are the places in the lists; any other ids stand in
 a list of their own, `ids`. A column that says the same of all channels as of one never opened is left out.
@@ -51,12 +52,14 @@ class Channel:
 
 
 _UNOPENED: Final = Channel()
+_LONGEST: Final = 19
+"""Digits of a number that every reader of JSON keeps."""
+
 _COLUMNS: Final[Mapping[str, str]] = {
     "tokens": "token",
     "epochs": "leader_epoch",
     "parsed": "parsed",
     "errors": "errors",
-    "times": "time",
     "lost": "lost",
     "closed": "closed",
     "parents": "parents",
@@ -73,11 +76,14 @@ def encode(channels: Mapping[PartitionId, Channel]) -> dict[str, Any]:
         found: Sequence[Channel] = [channels.get(number, _UNOPENED) for number in range(count)]
     else:
         document["ids"], found = list(channels), list(channels.values())
-    document["tokens"] = [each.token for each in found]
     for name, field in _COLUMNS.items():
         values = [getattr(each, field) for each in found]
-        if any(value != getattr(_UNOPENED, field) for value in values):
-            document[name] = values
+        if name == "tokens" or any(value != getattr(_UNOPENED, field) for value in values):
+            document[name] = _unquoted(values) if name == "tokens" else values
+    newest = max((each.time for each in found if each.time is not None), default=None)
+    if newest is not None:
+        document["time"] = newest
+        document["behind"] = [None if each.time is None else newest - each.time for each in found]
     # The rows are about as many as the records: what is left of them compresses to nothing.
     skipped = [each.parsed - each.inserted - each.errors for each in found]
     return {**document, "skipped": skipped} if any(skipped) else document
@@ -92,10 +98,29 @@ def decode(document: Mapping[str, Any]) -> dict[PartitionId, Channel]:
     count = len(document["tokens"])
     ids: Sequence[PartitionId] = document.get("ids", range(count))
     columns = {field: document.get(name, [getattr(_UNOPENED, field)] * count) for name, field in _COLUMNS.items()}
+    columns["token"] = [None if each is None else str(each) for each in columns["token"]]
     columns["parents"] = [tuple(each) for each in columns["parents"]]
     channels = [Channel(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
-    skipped = document.get("skipped", [0] * count)
+    skipped, behind = document.get("skipped", [0] * count), document.get("behind", [None] * count)
     channels = [
-        replace(each, inserted=each.parsed - each.errors - left) for each, left in zip(channels, skipped, strict=True)
+        replace(
+            each,
+            inserted=each.parsed - each.errors - left,
+            time=None if ago is None else document["time"] - ago,
+        )
+        for each, left, ago in zip(channels, skipped, behind, strict=True)
     ]
     return dict(zip(ids, channels, strict=True))
+
+
+def _unquoted(tokens: Sequence[str | None]) -> Sequence[int | str | None]:
+    """Tokens as the numbers whose texts they are, if all of them are."""
+    try:
+        numbers = [None if each is None else int(each) for each in tokens]
+    except ValueError:
+        return tokens
+    same = all(
+        number is None or (str(number) == each and len(str(number)) < _LONGEST)
+        for number, each in zip(numbers, tokens, strict=True)
+    )
+    return numbers if same else tokens

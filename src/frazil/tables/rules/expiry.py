@@ -17,7 +17,7 @@ from frazil.tables.rules.state import MAIN, PUBLISHED_WAP, WAP, TableState, ance
 from frazil.tables.rules.tokens import PREFIX, key_of, mirrored, read, read_after_expiry
 
 MOST_KEPT: Final = 10_000
-"""Snapshots that are kept at most for who still needs them: every commit writes all of them anew."""
+"""Snapshots that are kept at most for whoever still needs them: every commit writes all of them anew."""
 
 
 def told_by_snapshots(state: TableState, table: str, doomed: Collection[int] = ()) -> list[str]:

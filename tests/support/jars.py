@@ -20,6 +20,11 @@ def fetched(organisation: str, module: str, version: str) -> Path:
     return jar
 
 
+def aws_bundle() -> Path:
+    """What Iceberg needs for S3 and Glue."""
+    return fetched("org.apache.iceberg", "iceberg-aws-bundle", "1.12.0")
+
+
 def _fetch(jar: Path, organisation: str, module: str, version: str) -> None:
     (ivy,) = pyspark_jars().glob("ivy-*.jar")
     with tempfile.TemporaryDirectory(dir=jar.parent) as arriving:

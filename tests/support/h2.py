@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.jars import fetched
+from tests.support.jars import fetched
 
 from frazil.dev.java import require_java
 from frazil.dev.ports import LOOPBACK, answers, free_port

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 
 import pytest
-from tests.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow, Trickle
+from tests.support.proxy import Cut, Delay, Forward, LoseAnswer, Proxy, Refuse, Reset, Swallow, Trickle
 
 from frazil.dev.ports import LOOPBACK
 from frazil.testing.topics import wait_until

@@ -6,8 +6,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption as Encrypted
 from cryptography.hazmat.primitives.serialization import Encoding, PrivateFormat, pkcs12
 from cryptography.x509 import load_pem_x509_certificates
-from tests import certificates
-from tests.certificates import PASSWORD, Holder
+from tests.support import certificates
+from tests.support.certificates import PASSWORD, Holder
 
 from frazil.config.security.key_stores import Identity, Unusable, identity, trusted
 

@@ -65,7 +65,7 @@ def peak_of_workers(running: Running) -> int:
         for child in process.children(recursive=True):
             # A child that has just ended, or waits to be collected, says nothing of the others.
             with contextlib.suppress(psutil.NoSuchProcess):
-                if "pyspark.daemon" in " ".join(child.cmdline()):
+                if "pyspark.worker" in " ".join(child.cmdline()):
                     peak = max(peak, child.memory_info().rss)
         return False
 

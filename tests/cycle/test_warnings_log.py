@@ -1,11 +1,12 @@
-"""What a connector tells of keys without a column, however many there are."""
+"""What a connector reports of keys without a column, however many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 
+import pytest
 import structlog
+from tests.cycle.memory import settings
 
 from frazil.cycle.warnings_log import WarningsLog
 from frazil.model import StagedTable, TableName, WriteShape
@@ -15,17 +16,16 @@ ORDERS = TableName(("public",), "ORDERS")
 SHAPE = WriteShape(ORDERS, "u", 0, 0, 0, (), has_rows=True, evolves=False)
 
 
-def notices() -> WarningsLog:
-    return WarningsLog(SimpleNamespace(name="c", errors_log_enable=False, errors_log_include_messages=False))  # type: ignore[arg-type]
+@pytest.fixture
+def known() -> WarningsLog:
+    return WarningsLog(settings())
 
 
 def staged(dropped: Mapping[str, int]) -> list[StagedTable]:
     return [StagedTable(SHAPE, (), dropped=dropped)]
 
 
-def test_a_key_is_counted_each_time_and_told_of_once() -> None:
-    known = notices()
-
+def test_a_key_is_counted_each_time_and_reported_once(known: WarningsLog) -> None:
     with structlog.testing.capture_logs() as lines:
         known.committed(ORDERS, staged({"late": 2}))
         known.committed(ORDERS, staged({"late": 3, "new": 1}))
@@ -34,9 +34,7 @@ def test_a_key_is_counted_each_time_and_told_of_once() -> None:
     assert [line["key"] for line in lines] == ["late", "new"]
 
 
-def test_keys_made_up_record_by_record_flood_neither_the_log_nor_the_memory() -> None:
-    known = notices()
-
+def test_keys_made_up_record_by_record_flood_neither_the_log_nor_the_memory(known: WarningsLog) -> None:
     with structlog.testing.capture_logs() as lines:
         for chunk in range(20):
             known.committed(ORDERS, staged({f"{chunk}-{number}": 1 for number in range(1000)}))
@@ -48,9 +46,7 @@ def test_keys_made_up_record_by_record_flood_neither_the_log_nor_the_memory() ->
     assert known.dropped[OTHER] == 19_000
 
 
-def test_a_long_key_is_told_of_by_its_beginning() -> None:
-    known = notices()
-
+def test_a_long_key_is_reported_by_its_beginning(known: WarningsLog) -> None:
     known.committed(ORDERS, staged({"x" * 1_000_000: 1}))
 
     (key,) = known.dropped
