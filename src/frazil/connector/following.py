@@ -55,7 +55,13 @@ class Followers:
         self._all: list[_Follower] = []
 
     def add(
-        self, function: Function, after: int | None, table: str | None, opened: Mapping[TableName, OpenTable] | None
+        self,
+        function: Function,
+        after: int | None,
+        table: str | None,
+        opened: Mapping[TableName, OpenTable] | None,
+        *,
+        lower: bool = False,
     ) -> Subscription:
         """Have a function follow a table.
 
@@ -64,11 +70,12 @@ class Followers:
             after: the snapshot to go on after; None for from now on.
             table: as the user wrote it.
             opened: the open tables of a connector that runs; None of one that does not.
+            lower: whether its catalog is known to have names in lower case only.
 
         Raises:
             FollowRefused: it cannot be told which table that is, or it is none of the connector's.
         """
-        require_one(self._settings, table)
+        require_one(self._settings, table, lower=lower)
         subscription = Subscription(self._settings, self._session, function, after, self._alarm)
         follower = _Follower(subscription, table)
         if opened is not None:
