@@ -10,7 +10,8 @@ from frazil.config import load
 from frazil.config.converters import JSON, STRING
 from frazil.config.known_keys import LISTS_OF_PLUGINS, NO_EFFECT, NOT_NEEDED, NOT_YET
 from frazil.config.secrets import is_secret
-from frazil.config.settings import ConnectorSettings, keys_of, setting_keys
+from frazil.config.settings import ConnectorSettings, setting_keys
+from frazil.config.settings_base import keys_of
 
 from .connector import LEAST, SINK, Texts, problems
 
@@ -141,8 +142,13 @@ def given(key: str, value: str) -> Texts:
 
 def read_from(settings: ConnectorSettings, key: str) -> str:
     """The text of what was loaded from a key."""
-    (field,) = [name for name in type(settings).model_fields if key in keys_of(name)]
-    return str(getattr(settings, field))
+    (found,) = [
+        getattr(section, name)
+        for section in (settings, settings.source)
+        for name, field in type(section).model_fields.items()
+        if key in keys_of(field)
+    ]
+    return str(found)
 
 
 @pytest.mark.parametrize(("key", "good"), [(key, good) for key, good, _ in ROWS if key in setting_keys()])

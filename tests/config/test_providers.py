@@ -44,7 +44,7 @@ def loaded(worker: Texts, **keys: str) -> ConnectorSettings:
 def test_a_value_may_stand_in_a_properties_file(worker: Texts, secrets: Path) -> None:
     settings = loaded(worker, **{PASSWORD: f"${{file:{secrets}/kafka.properties:password}}"})
 
-    assert settings.consumer["sasl.password"] == "hush1"
+    assert settings.source.client["sasl.password"] == "hush1"
 
 
 def test_a_value_may_be_a_whole_file(worker: Texts, secrets: Path) -> None:
@@ -52,14 +52,14 @@ def test_a_value_may_be_a_whole_file(worker: Texts, secrets: Path) -> None:
         worker, **{PASSWORD: f"${{directory:{secrets}:token}}", "topics": f"${{directory:{secrets}:token}}"}
     )
 
-    assert settings.consumer["sasl.password"] == "hush2\n", "as Kafka Connect reads it"
-    assert settings.topics == ("hush2",)
+    assert settings.source.client["sasl.password"] == "hush2\n", "as Kafka Connect reads it"
+    assert settings.source.topics == ("hush2",)
 
 
 def test_a_value_may_be_an_environment_variable(worker: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", "hush4")
 
-    assert loaded(worker, **{PASSWORD: "${env:KAFKA_PASSWORD}"}).consumer["sasl.password"] == "hush4"
+    assert loaded(worker, **{PASSWORD: "${env:KAFKA_PASSWORD}"}).source.client["sasl.password"] == "hush4"
 
 
 def test_placeholders_may_stand_within_a_value_and_several_times(
@@ -70,13 +70,13 @@ def test_placeholders_may_stand_within_a_value_and_several_times(
 
     settings = loaded(worker, **{"bootstrap.servers": f"{host}-0:${{env:KAFKA_PORT}},{host}-1:9093"})
 
-    assert settings.bootstrap_servers == "kafka-0:9092,kafka-1:9093"
+    assert settings.source.bootstrap_servers == "kafka-0:9092,kafka-1:9093"
 
 
 def test_what_a_provider_yields_is_not_looked_up_again(worker: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONE", "${env:TWO}")
 
-    assert loaded(worker, **{PASSWORD: "${env:ONE}"}).consumer["sasl.password"] == "${env:TWO}"
+    assert loaded(worker, **{PASSWORD: "${env:ONE}"}).source.client["sasl.password"] == "${env:TWO}"
 
 
 def test_values_of_the_worker_file_and_the_command_line_are_looked_up_too(
@@ -91,7 +91,7 @@ def test_values_of_the_worker_file_and_the_command_line_are_looked_up_too(
         {"consumer.client.rack": "${env:TWO}"},
     )
 
-    assert (settings.spark["spark.one"], settings.consumer["client.rack"]) == ("1", "2")
+    assert (settings.spark["spark.one"], settings.source.client["client.rack"]) == ("1", "2")
 
 
 def test_a_blank_value_counts_as_not_written(worker: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_a_provider_may_have_any_name(secrets: Path) -> None:
 
     settings = loaded(worker, **{PASSWORD: f"${{vault:{secrets}/kafka.properties:password}}"})
 
-    assert settings.consumer["sasl.password"] == "hush1"
+    assert settings.source.client["sasl.password"] == "hush1"
 
 
 def test_links_within_the_allowed_directories_are_followed(worker: Texts, secrets: Path) -> None:
@@ -118,7 +118,7 @@ def test_links_within_the_allowed_directories_are_followed(worker: Texts, secret
     (secrets / "..data" / "key").write_text("hush5")
     (secrets / "key").symlink_to("..data/key")
 
-    assert loaded(worker, **{PASSWORD: f"${{directory:{secrets}:key}}"}).consumer["sasl.password"] == "hush5"
+    assert loaded(worker, **{PASSWORD: f"${{directory:{secrets}:key}}"}).source.client["sasl.password"] == "hush5"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_every_placeholder_that_cannot_be_looked_up_is_a_problem(worker: Texts) 
         ("config.providers.file.param.allowed.paths", "", "absolute paths of directories"),
         ("config.providers.directory.param.allowed.paths", " , ", "absolute paths of directories"),
         ("config.providers.file.param.allowed.paths", "secrets", "'secrets' is relative"),
-        ("config.providers.env.param.allowlist.pattern", "(", "no regular expression"),
+        ("config.providers.env.param.allowlist.pattern", "(", "not a regular expression"),
         ("config.providers.env.class", "", "is missing in the worker file"),
         ("config.providers.env.class", ENVIRONMENT.lower(), "is not built in"),
         ("config.providers.env.class", "com.acme.Vault", "'com.acme.Vault' is not built in"),
@@ -228,7 +228,7 @@ def test_variables_are_read_only_where_the_pattern_allows_them(worker: Texts, mo
     monkeypatch.setenv("MY_KAFKA_PASSWORD", "hush2")
     worker = {**worker, "config.providers.env.param.allowlist.pattern": "KAFKA_.*"}
 
-    assert loaded(worker, **{PASSWORD: "${env:KAFKA_PASSWORD}"}).consumer["sasl.password"] == "hush1"
+    assert loaded(worker, **{PASSWORD: "${env:KAFKA_PASSWORD}"}).source.client["sasl.password"] == "hush1"
     assert "allowlist.pattern" in problems({PASSWORD: "${env:MY_KAFKA_PASSWORD}"}, worker)[PASSWORD]
 
 

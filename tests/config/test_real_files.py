@@ -118,7 +118,7 @@ def test_a_file_of_the_classic_connector_that_streams_runs_as_it_is(tmp_path: Pa
 
     settings = load(file, WORKER)
 
-    assert settings.topics == ("orders", "payments.eu")
+    assert settings.source.topics == ("orders", "payments.eu")
     assert settings.topic2table.resolve("payments.eu") == TableMapping("PAYMENTS_EU", quoted=False)
     assert settings.sanitize_table_names
     assert settings.buffer == Buffer(seconds=10, records=10_000, bytes=20_000_000)
@@ -142,7 +142,7 @@ def test_a_file_of_the_high_performance_connector_runs_as_kafka_connect_reports_
 
     settings = load(file, WORKER)
 
-    assert (settings.topics_regex, settings.tasks_max, settings.autocreate) == ("shop\\..*", 4, "iceberg")
+    assert (settings.source.topics_regex, settings.tasks_max, settings.autocreate) == ("shop\\..*", 4, "iceberg")
     assert not settings.sanitize_table_names
     assert (settings.validation, settings.numbers) == ("server_side", "reject")
     assert (settings.buffer, settings.commit_interval_ms) == (None, 1000)

@@ -150,7 +150,7 @@ def test_a_dollar_is_a_character_of_the_table_where_nothing_is_replaced() -> Non
 
 
 def test_all_that_is_wrong_with_well_formed_entries_is_listed_at_once() -> None:
-    with pytest.raises(ValueError, match=r"(?s)no regular expression.*a slash.*given twice"):
+    with pytest.raises(ValueError, match=r"(?s)not a regular expression.*a slash.*given twice"):
         Topic2Table.read('(a:b,c:"d/e",f:g,f:h')
 
 

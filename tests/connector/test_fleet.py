@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,7 +15,7 @@ from tests.memory import MemoryRecord, connector
 from frazil.config import ConnectorSettings
 from frazil.connector import Connector, State
 from frazil.connector.fleet import Fleet
-from frazil.errors import CatalogUnavailable, ConnectorExists, ConnectorUnknown, TableNotSupported
+from frazil.errors import CatalogUnavailable, ConnectorExists, ConnectorUnknown, FleetEnded, TableNotSupported
 from frazil.model import TableName
 
 BAD = MemoryRecord(b"not JSON")
@@ -142,6 +143,79 @@ def test_one_that_is_paused_lands_nothing_until_it_is_resumed(fleet: Fleet, worl
     assert rows(world, "ORDERS") == 5
 
 
+def test_one_that_is_paused_stays_so_when_it_is_replaced(fleet: Fleet, world: World) -> None:
+    fleet.add(of("orders")).wait_until_caught_up(30)
+    fleet.pause("orders")
+
+    new = fleet.replace(of("orders", behavior__on__null__values="ignore"))
+    until(new, lambda: new.state is State.PAUSED)
+    world.produce(2)
+    assert rows(world, "ORDERS") == 3
+    fleet.resume("orders")
+
+    assert new.wait_until_caught_up(30)
+    assert rows(world, "ORDERS") == 5
+
+
+def test_one_that_cannot_be_made_with_other_settings_runs_on(world: World) -> None:
+    made = [connector(of("orders"), world.cluster, world.catalog)]
+    fleet = Fleet(lambda _: made.pop())
+    old = fleet.add(of("orders"))
+
+    with pytest.raises(IndexError):
+        fleet.replace(of("orders", behavior__on__null__values="ignore"))
+
+    world.produce(2)
+    assert fleet.connector("orders").wait_until_caught_up(30)
+    assert (fleet.connector("orders"), rows(world, "ORDERS")) == (old, 5)
+    fleet.stop()
+
+
+def test_none_starts_once_all_are_stopped(fleet: Fleet) -> None:
+    found = fleet.add(of("orders"))
+    found.wait_until_caught_up(30)
+    stopping = threading.Thread(target=fleet.stop)
+
+    def stop_all(state: State) -> None:
+        if state is State.STOPPED and not stopping.ident:
+            stopping.start()
+            stopping.join(0.2)  # as far as it gets: its turn comes after the restart's
+
+    found.on_state(stop_all)
+    with pytest.raises(FleetEnded, match="connector orders was not started"):
+        fleet.restart("orders")
+    with pytest.raises(FleetEnded):
+        fleet.add(of("returns"))
+
+    stopping.join(30)
+    assert fleet.wait(0)
+    assert [*fleet.connectors] == ["ORDERS"]
+
+
+def test_many_may_ask_for_different_things_at_once(fleet: Fleet, world: World) -> None:
+    others = fleet.add(of("returns"))
+
+    def ask(number: int) -> None:
+        wish = (fleet.restart, fleet.pause, fleet.resume, fleet.remove, fleet.restart)[number % 5]
+        try:
+            wish("orders")
+        except ConnectorUnknown:
+            fleet.add(of("orders"))
+
+    with ThreadPoolExecutor(8) as pool:
+        for future in [pool.submit(ask, number) for number in range(40)]:
+            assert future.exception() is None or isinstance(future.exception(), ConnectorExists)
+
+    world.produce(2, topic="returns")
+    assert others.wait_until_caught_up(30)
+    assert rows(world, "RETURNS") == 5
+    with suppress(ConnectorExists):
+        fleet.add(of("orders"))
+    fleet.resume("orders")
+    assert fleet.connector("orders").wait_until_caught_up(30)
+    assert rows(world, "ORDERS") == 3
+
+
 def test_one_that_failed_is_restarted_and_the_others_never_stopped(fleet: Fleet, world: World) -> None:
     others = fleet.add(of("returns"))
     others.wait_until_caught_up(30)
@@ -176,9 +250,13 @@ def test_a_listener_that_raises_is_logged_and_its_connector_goes_on(fleet: Fleet
     def raises(_: object) -> None:
         raise CatalogUnavailable("listen", "it hears nothing")
 
+    def leaves(_: object) -> None:
+        raise SystemExit
+
     with capture_logs() as logs:
-        found.on_cycle(raises)
-        found.on_state(raises)
+        for listen in (found.on_cycle, found.on_state):
+            listen(raises)
+            listen(leaves)
         world.produce(2)
         assert found.wait_until_caught_up(30)
         fleet.pause("orders")

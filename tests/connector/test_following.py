@@ -59,3 +59,12 @@ def test_where_topics_may_appear_the_table_has_to_be_named():
     with pytest.raises(FollowRefused, match=r"topics\.regex"):
         require_one(settings(topics_regex="shop.*"), None)
     require_one(settings(topics_regex="shop.*"), "orders")
+
+
+def test_where_names_are_in_lower_case_only_topics_may_share_a_table():
+    shared = settings(topics="a,b", **{"snowflake.topic2table.map": 'a:"Orders",b:"orders"'})
+
+    assert configured(shared, lower=True) == [ORDERS_LOWER]
+    require_one(shared, None, lower=True)
+    with pytest.raises(FollowRefused, match="it has several"):
+        require_one(shared, None)

@@ -28,8 +28,8 @@ def entry(**known: Any) -> Registered:
     given = {
         "name": "shop",
         "key": "SHOP",
-        "bootstrap_servers": "",
-        "isolation_level": "",
+        "source": "kafka",
+        "public_client": {},
         "connector": None,
         "worker": None,
     }

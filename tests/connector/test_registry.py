@@ -30,8 +30,8 @@ def entry(**known: Any) -> Registered:
     now = Registered(
         name="shop",
         key="SHOP",
-        bootstrap_servers="b:9092",
-        isolation_level="read_committed",
+        source="kafka",
+        public_client={"bootstrap.servers": "b:9092", "isolation.level": "read_committed"},
         connector=None,
         worker=None,
         state="RUNNING",

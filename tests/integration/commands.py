@@ -40,7 +40,7 @@ class Desk:
             self._directory / f"{name}.properties",
             name=name,
             topics=topic,
-            bootstrap__servers=connector.settings.bootstrap_servers,
+            bootstrap__servers=connector.settings.source.address,
             **KAFKA_JSON,
         )
         connector.on_state(self._registry.recorder(connector.settings, file, None))

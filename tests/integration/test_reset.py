@@ -45,7 +45,7 @@ def landed(desk: Desk, make_topic, broker: KafkaBroker, request: pytest.FixtureR
 def test_a_channel_goes_on_where_it_is_told_and_the_snapshot_says_who_said_so(
     desk: Desk, landed: Connector, rows, spark: SparkSession
 ):
-    (topic,) = landed.settings.topics
+    (topic,) = landed.settings.source.topics
     channel = f"{landed.settings.key}_{topic}_1"
 
     (planned,) = desk.reset(channel, Where(offset=7), dry=True)
@@ -71,7 +71,7 @@ def test_a_channel_goes_on_where_it_is_told_and_the_snapshot_says_who_said_so(
 def test_a_table_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
     desk: Desk, landed: Connector, lake: Path, spark: SparkSession, tmp_path: Path
 ):
-    (topic,) = landed.settings.topics
+    (topic,) = landed.settings.source.topics
     spark.sql("CREATE TABLE frazil.public.UNREADABLE (n BIGINT) USING iceberg")
     metadata = lake / "warehouse" / "public" / "UNREADABLE" / "metadata"
     metadata.rename(tmp_path / "elsewhere")
@@ -84,7 +84,7 @@ def test_a_table_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
 
 
 def test_all_channels_of_a_connector_skip_what_there_is(desk: Desk, landed: Connector, rows, broker: KafkaBroker):
-    (topic,) = landed.settings.topics
+    (topic,) = landed.settings.source.topics
     send(broker, topic, range(10, 15))
 
     desk.reset(landed.settings.name, Where(place="latest"))
@@ -130,7 +130,7 @@ def test_a_connector_that_runs_is_left_alone_unless_it_is_to_be_fenced(
 
 
 def test_offsets_that_a_partition_does_not_have_are_refused(desk: Desk, landed: Connector, broker: KafkaBroker):
-    (topic,) = landed.settings.topics
+    (topic,) = landed.settings.source.topics
     delete_records(broker.bootstrap_servers, topic, 0, 4)
 
     for offset in (3, 11):
@@ -167,7 +167,7 @@ def test_a_table_rolled_back_past_its_tokens_goes_on_where_it_is_told(
 def test_the_command_as_a_user_types_it(
     desk: Desk, landed: Connector, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    (topic,) = landed.settings.topics
+    (topic,) = landed.settings.source.topics
     key = landed.settings.key
     monkeypatch.setattr("frazil.cli.reset.open_catalog", desk.opened)
     capsys.readouterr()

@@ -224,7 +224,8 @@ def test_a_broker_that_does_not_answer_is_named_and_the_tokens_are_shown(name: s
     kept = ours.read_bytes()
     with silent_port() as port:
         entry = orjson.loads(kept)
-        ours.write_bytes(orjson.dumps({**entry, "connector": None, "bootstrap_servers": f"{LOOPBACK}:{port}"}))
+        silent = {"bootstrap.servers": f"{LOOPBACK}:{port}"}
+        ours.write_bytes(orjson.dumps({**entry, "connector": None, "public_client": silent}))
         done = frazil("channels", "--home", lake, "--format", "json")
     ours.write_bytes(kept)
 

@@ -11,6 +11,7 @@ from tests.memory.source import MemoryCluster, MemorySource
 from tests.memory.staging import MemoryStaging
 
 from frazil.config import ConnectorSettings
+from frazil.config.kafka import KafkaSettings
 from frazil.connector import Connector
 from frazil.cycle import Ingestion
 from frazil.cycle.destinations import Routing, destinations
@@ -47,16 +48,17 @@ class MemoryEnds:
 
     def source(self) -> MemorySource:
         """The topics of the connector."""
-        settings = self._settings
+        settings, own = self._settings, self._settings.source
+        assert isinstance(own, KafkaSettings)
         policy = StartPolicy(
             settings.key,
             settings.name,
-            settings.group_id,
-            settings.bootstrap_servers,
+            own.group_id,
+            own.bootstrap_servers,
             settings.on_table_missing,
             settings.on_table_replaced,
         )
-        return MemorySource(self._cluster, policy, settings.topics, settings.topics_regex, settings.auto_offset_reset)
+        return MemorySource(self._cluster, policy, own.topics, own.topics_regex, own.auto_offset_reset)
 
     def catalog(self) -> MemoryCatalog:
         """The catalog."""

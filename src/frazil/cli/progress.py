@@ -18,6 +18,8 @@ from frazil.cli.visible import cell
 from frazil.connector import Connector
 from frazil.connector.states import ENDED
 from frazil.cycle import CycleReport
+from frazil.cycle.report import TableCounts
+from frazil.model import TableName
 
 LINE_EVERY = 10.0
 """Seconds between two log lines where there is no terminal."""
@@ -43,6 +45,7 @@ class Meter:
         self.files = 0
         self.lag_records = 0
         self.snapshot: int | None = None
+        self.tables: dict[TableName, TableCounts] = {}
         self._newest: float | None = None
         """When the newest record that landed was produced, in seconds since the epoch."""
 
@@ -83,6 +86,9 @@ class Meter:
             self.errors += report.errors
             self.files += report.files
             self.snapshot = next(reversed(list(report.snapshots.values())), self.snapshot)
+            for name, counts in report.tables.items():
+                known = self.tables.get(name)
+                self.tables[name] = known + counts if known else counts
 
 
 class Progress:
@@ -105,6 +111,7 @@ class Progress:
             self._live.__exit__(kind, error, trace)
         for meter in self.meters:
             _log_line(meter)
+            _log_tables(meter)
 
     def watch(self, connector: Connector) -> Connector:
         """Show a connector from now on, in place of another one of its key."""
@@ -182,3 +189,19 @@ def _log_line(meter: Meter) -> None:
         records_per_second=round(records),
         lag=meter.lag_records,
     )
+
+
+def _log_tables(meter: Meter) -> None:
+    """What became of each table, where there are several."""
+    for name, counts in sorted(meter.tables.items()) if len(meter.tables) > 1 else ():
+        _log.info(
+            "landed",
+            connector=meter.connector.settings.name,
+            table=str(name),
+            records=counts.records,
+            rows=counts.rows,
+            rejected=counts.errors,
+            skipped=counts.skipped,
+            files=counts.files,
+            snapshot=counts.snapshot,
+        )

@@ -41,7 +41,7 @@ def validate_files(
 
 
 def _found(settings: ConnectorSettings) -> list[FrazilError]:
-    if settings.topics_regex:
+    if settings.source.topics_regex:
         _log.info("the broker knows which topics the pattern means; their tables are not looked at", key="topics.regex")
     if not settings.spark and not (Path(settings.home) / "catalog.db").exists():
         return _without_catalog(settings)

@@ -1,8 +1,8 @@
 """A connector file becomes typed settings, or one error that lists everything wrong with it.
 
-Read in this order: `settings` (what can be configured), `known` (every key of the Kafka Connect and Snowflake worlds
-that is not a setting, and what becomes of it), `loading` (the way from file to settings), then the smaller modules they
-use.
+Read in this order: `settings` (what can be configured), `source` and `kafka` (what of that is the source's),
+`known_keys` (every key of the Kafka Connect and Snowflake worlds that is not a setting, and what becomes of it),
+`loading` (the way from file to settings), then the smaller modules they use.
 """
 
 from __future__ import annotations

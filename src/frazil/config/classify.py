@@ -8,22 +8,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from frazil.config import bounds, consumer, converters, known_keys, providers
+from frazil.config import bounds, converters, known_keys, providers
+from frazil.config.kafka import SINK
 from frazil.config.secrets import shown
+from frazil.config.source import SourceSettings
 from frazil.errors import Problem
-
-ConnectorClass = Literal[
-    "frazil.KafkaConnector",
-    "com.snowflake.kafka.connector.SnowflakeSinkConnector",
-    "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector",
-]
-"""The classes a connector file may name."""
-
-STREAMING = "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector"
-
-_SNOWPIPE_UNLESS_TOLD = "com.snowflake.kafka.connector.SnowflakeSinkConnector"
 
 
 @dataclass(slots=True)
@@ -33,27 +23,42 @@ class Triage:
     settings: dict[str, str] = field(default_factory=dict, repr=False)
     """Keys that are settings, still as text."""
 
-    consumer: dict[str, str] = field(default_factory=dict, repr=False)
+    source: dict[str, object] = field(default_factory=dict, repr=False)
+    """What the settings of the source are read from."""
+
     spark: dict[str, str] = field(default_factory=dict, repr=False)
     not_needed: list[str] = field(default_factory=list)
     no_effect: list[tuple[str, str]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
-def sort(given: Mapping[str, str], settings: Collection[str]) -> Triage:
-    """Put every key of `given` in its place; `settings` are the keys of `ConnectorSettings`."""
-    clients = consumer.read(given)
-    triage = Triage(consumer=clients.client, no_effect=clients.no_effect, problems=clients.problems)
+def sort(given: Mapping[str, str], settings: Collection[str], source: type[SourceSettings]) -> Triage:
+    """Put every key of `given` in its place.
+
+    Args:
+        given: the keys and values of one connector.
+        settings: the keys of the connector's settings, whatever its source.
+        source: the settings of its source.
+    """
+    own = source.read(given)
+    triage = Triage(source=own.fields, no_effect=own.no_effect, problems=own.problems)
     for key, value in given.items():
-        _place(triage, key, value, given, settings)
+        _place(triage, key, value, given, settings, source)
     triage.no_effect += converters.no_effect(given)
     triage.problems += converters.problems(given)
     triage.problems += bounds.among(given)
-    triage.problems += _missing(given)
+    triage.problems += _not_default(given)
     return triage
 
 
-def _place(triage: Triage, key: str, value: str, given: Mapping[str, str], settings: Collection[str]) -> None:
+def _place(
+    triage: Triage,
+    key: str,
+    value: str,
+    given: Mapping[str, str],
+    settings: Collection[str],
+    source: type[SourceSettings],
+) -> None:
     if not providers.has_placeholder(value) and (problem := bounds.problem(key, value)):
         triage.problems.append(problem)
     elif key in known_keys.NOT_NEEDED:
@@ -70,8 +75,8 @@ def _place(triage: Triage, key: str, value: str, given: Mapping[str, str], setti
         triage.problems.append(Problem(key, known_keys.NOT_YET[key].refusal(shown(key, value))))
     elif key in settings:
         triage.settings[key] = value
-    elif key not in known_keys.NOT_YET and not _is_read_elsewhere(key):
-        triage.problems.append(_unknown(key, settings))
+    elif key not in known_keys.NOT_YET and not (source.reads(key) or _is_read_elsewhere(key)):
+        triage.problems.append(_unknown(key, (*settings, *source.setting_keys())))
 
 
 def _no_effect(key: str, given: Mapping[str, str]) -> str | None:
@@ -83,21 +88,13 @@ def _no_effect(key: str, given: Mapping[str, str]) -> str | None:
 
 
 def _is_read_elsewhere(key: str) -> bool:
-    """Whether `key` is a consumer's, a converter's or a plugin's."""
-    return (
-        consumer.bare(key) is not None
-        or converters.is_setting(key)
-        or key.startswith(tuple(known_keys.LISTS_OF_PLUGINS))
-    )
+    """Whether `key` is a converter's or a plugin's."""
+    return converters.is_setting(key) or key.startswith(tuple(known_keys.LISTS_OF_PLUGINS))
 
 
-def _missing(given: Mapping[str, str]) -> Iterator[Problem]:
-    """Keys that others call for."""
-    if "topics" in given and "topics.regex" in given:
-        yield Problem("topics.regex", "is given together with topics. Keep one of them.")
-    if "topics" not in given and "topics.regex" not in given:
-        yield Problem("topics", "is missing. Write topics=<names separated by commas>, or topics.regex=<pattern>.")
-    if given.get("connector.class") == _SNOWPIPE_UNLESS_TOLD:
+def _not_default(given: Mapping[str, str]) -> Iterator[Problem]:
+    """Keys that have to be given, for what a connector does without them is not built yet."""
+    if given.get("connector.class") == SINK:
         if "snowflake.ingestion.method" not in given:
             yield Problem(
                 "snowflake.ingestion.method",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from frazil.config import converters, providers
+from frazil.config import connector_classes, converters, providers
 from frazil.config.secrets import is_secret
 
-_FROM_WORKER = ("consumer.", "frazil.", "spark.")
+_FROM_WORKER = ("frazil.", "spark.")
 _CLIENT = ("sasl.", "security.", "ssl.")
 _CONNECTOR = ("buffer.", "errors.", "predicates", "snowflake.", "tasks.max", "topics", "transforms")
 
@@ -33,8 +33,9 @@ def lay(connector: Mapping[str, str], worker: Mapping[str, str], overrides: Mapp
     own = written({**connector, **overrides})
     defaults = written(worker)
     inherited = converters.inherit(own, defaults)
+    source = connector_classes.settings_of(own.get("connector.class"))
     for key, value in defaults.items():
-        if key == "bootstrap.servers" or key.startswith(_FROM_WORKER):
+        if source.inherits(key) or key.startswith(_FROM_WORKER):
             inherited[key] = value
     reasons = {key: _why_unused(key, defaults) for key in sorted(defaults) if key not in inherited}
     return Layers(

@@ -1,7 +1,7 @@
 """The way from files to settings, with every problem found on it.
 
 The files are laid over each other (`layers`), placeholders are looked up (`providers`), every key gets its place
-(`triage`), and the values are read (`settings`, `values`).
+(`classify`), and the values are read (`settings`, `values`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
-from frazil.config import classify, known_keys, layers, properties, providers
+from frazil.config import classify, connector_classes, known_keys, layers, properties, providers
 from frazil.config.secrets import MASK, shown
-from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings, keys_of, setting_keys
+from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings
+from frazil.config.settings_base import keys_of
+from frazil.config.source import SourceSettings
 from frazil.errors import InvalidConfiguration, Problem
 
 Input = Mapping[str, Any] | Path | str
@@ -42,7 +45,9 @@ def load(
         raise InvalidConfiguration(_subject("connector", connector), sorted(problems, key=lambda problem: problem.key))
     options = ((f"{TABLE_OPTIONS}: {name}", reason) for name, reason in settings.table_options.no_effect)
     no_effect = (*laid.no_effect, *settings.no_effect, *settings.void_keys(), *options)
-    return settings.model_copy(update={"no_effect": tuple(sorted(no_effect)), "from_providers": resolved.keys})
+    hidden = {"from_providers": resolved.keys}
+    source = settings.source.model_copy(update=hidden)
+    return settings.model_copy(update={**hidden, "no_effect": tuple(sorted(no_effect)), "source": source})
 
 
 def worker_keys(worker: Input) -> dict[str, str]:
@@ -90,9 +95,11 @@ def _subject(what: str, source: Input) -> str:
 
 def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[Problem]]:
     """The settings that `given` describes, if it does, and all that is wrong with it."""
-    sorted_keys = classify.sort(given, setting_keys())
+    source = connector_classes.settings_of(given.get("connector.class"))
+    sorted_keys = classify.sort(given, ConnectorSettings.setting_keys(), source)
     fields = {
         **sorted_keys.settings,
+        "source": sorted_keys.source,
         "spark.*": sorted_keys.spark,
         "not_needed": tuple(sorted(sorted_keys.not_needed)),
         "no_effect": tuple(sorted_keys.no_effect),
@@ -100,33 +107,29 @@ def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[
     try:
         settings = ConnectorSettings.model_validate(fields)
     except ValidationError as error:
-        return None, [*sorted_keys.problems, *_problems(error, given)]
-    client = {
-        **sorted_keys.consumer,
-        "bootstrap.servers": settings.bootstrap_servers,
-        "isolation.level": settings.isolation_level,
-    }
-    return settings.model_copy(update={"consumer": client}), sorted_keys.problems
+        return None, [*sorted_keys.problems, *_problems(error, given, source)]
+    return settings, sorted_keys.problems
 
 
-def _problems(error: ValidationError, given: Mapping[str, str]) -> Iterator[Problem]:
+def _problems(error: ValidationError, given: Mapping[str, str], source: type[SourceSettings]) -> Iterator[Problem]:
     """Pydantic's findings in frazil's words."""
-    fields = {key: name for name in ConnectorSettings.model_fields for key in keys_of(name)}
+    fields = [*ConnectorSettings.model_fields.values(), *source.model_fields.values()]
+    by_key = {key: field for field in fields for key in keys_of(field)}
     for detail in error.errors(include_url=False):
         if detail["type"] == "default_factory_not_called":
             continue  # the field it depends on has a problem of its own
-        key = str(detail["loc"][0])
+        key = str(detail["loc"][-1])
         context = detail.get("ctx", {})
         if detail["type"] == "missing":
-            yield from _missing(fields[key], given)
+            yield from _missing(by_key[key], given)
         elif detail["type"] == "literal_error":
             yield Problem(key, f"{given[key]!r} is not possible; write {context['expected']}.")
         else:
             yield Problem(key, shown("", f"{context.get('error', detail['msg'])}."))
 
 
-def _missing(name: str, given: Mapping[str, str]) -> Iterator[Problem]:
-    *others, plain = keys_of(name)
+def _missing(field: FieldInfo, given: Mapping[str, str]) -> Iterator[Problem]:
+    *others, plain = keys_of(field)
     if not any(key in given for key in (*others, plain)):  # a given value that was refused has its problem already
-        example = (ConnectorSettings.model_fields[name].examples or ["…"])[0]
+        example = (field.examples or ["…"])[0]
         yield Problem(plain, f"is missing. Write {plain}={example}.")

@@ -11,15 +11,16 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from frazil.config import bounds, consumer, known_keys, providers
+from frazil.config import bounds, connector_classes, consumer, known_keys, providers
 from frazil.config.pace import PaceSettings
 from frazil.config.rows import RowSettings
-from frazil.config.settings import ConnectorSettings, keys_of
+from frazil.config.settings import ConnectorSettings
+from frazil.config.settings_base import SettingsBase, keys_of
 from frazil.config.topic2table import Topic2Table
 
 _OWN = [
-    name
-    for name in ConnectorSettings.model_fields
+    field
+    for name, field in ConnectorSettings.model_fields.items()
     if name not in RowSettings.model_fields and name not in PaceSettings.model_fields
 ]
 _INTRODUCTION = """\
@@ -81,9 +82,10 @@ def page() -> str:
         [
             _INTRODUCTION,
             *_section("Settings", "Where a row has several keys, the first one given wins."),
-            *_settings("What is read, and where it lands", _OWN),
-            *_settings("How records become rows", RowSettings.model_fields),
-            *_settings("When rows are committed", PaceSettings.model_fields),
+            *_settings("The connector, and where records land", _OWN),
+            *(line for each in connector_classes.all_settings() for line in _settings(each.title, _fields(each))),
+            *_settings("How records become rows", _fields(RowSettings)),
+            *_settings("When rows are committed", _fields(PaceSettings)),
             *_section(
                 "Keys of which only some values can be run",
                 "Other values change what lands, or when, and are not built yet: frazil refuses to start and says so.",
@@ -119,15 +121,18 @@ def page() -> str:
     )
 
 
-def _settings(title: str, fields: Iterable[str]) -> Iterator[str]:
+def _fields(section: type[SettingsBase]) -> Iterable[FieldInfo]:
+    return section.model_fields.values()
+
+
+def _settings(title: str, fields: Iterable[FieldInfo]) -> Iterator[str]:
     yield from (f"### {title}", "")
-    yield from _table(("key", "default", "meaning"), (_setting(name) for name in fields if keys_of(name)))
+    yield from _table(("key", "default", "meaning"), (_setting(field) for field in fields if keys_of(field)))
 
 
-def _setting(name: str) -> tuple[str, str, str]:
-    field = ConnectorSettings.model_fields[name]
+def _setting(field: FieldInfo) -> tuple[str, str, str]:
     meaning = " ".join((field.description or "").split())
-    return "<br>".join(f"`{key}`" for key in keys_of(name)), _default(field), meaning
+    return "<br>".join(f"`{key}`" for key in keys_of(field)), _default(field), meaning
 
 
 def _default(field: FieldInfo) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from frazil.connector.registered import Registered
 from frazil.errors import ResetRefused
-from frazil.sources.kafka.source import KafkaSource
+from frazil.sources import kinds
+from frazil.sources.base import Source
 
 if TYPE_CHECKING:
     from frazil.config import ConnectorSettings
-
-_GROUP = "frazil-channels"
-"""A group that is never joined and commits nothing."""
 
 
 class Brokers:
@@ -25,7 +23,7 @@ class Brokers:
         self._settings = _load(file, worker) if file else None
 
     @contextmanager
-    def source(self, connector: str, registered: Registered | None, topics: Collection[str]) -> Iterator[KafkaSource]:
+    def source(self, connector: str, registered: Registered | None, topics: Collection[str]) -> Iterator[Source]:
         """The topics of a connector, by its key.
 
         Raises:
@@ -37,26 +35,20 @@ class Brokers:
                 f"the file given describes the connector {settings.name}, not {connector}",
                 "Give --connector the file of the connector that is to be reset.",
             )
-        known = settings or registered
-        if known is None:
+        if settings is not None:
+            kind, client = settings.source.kind, settings.source.client
+        elif registered is not None:
+            kind, client = registered.source, registered.client()
+        else:
             raise ResetRefused(
                 f"the brokers of {connector} are not known here",
                 "Name its file: --connector FILE, and --worker FILE if that has bootstrap.servers.",
             )
-        client = settings.consumer if settings else registered.client() if registered else {}
-        source = source_of(client, topics, known.isolation_level)
+        source = kinds.observe(kind, client, topics)
         try:
             yield source
         finally:
             source.close()
-
-
-def source_of(client: Mapping[str, str], topics: Collection[str], isolation: str) -> KafkaSource:
-    """A source that only looks."""
-    level: Literal["read_uncommitted", "read_committed"] = (
-        "read_committed" if isolation == "read_committed" else "read_uncommitted"
-    )
-    return KafkaSource(client, _GROUP, tuple(topics), None, "earliest", level)
 
 
 def _load(file: Path, worker: Path | None) -> ConnectorSettings:

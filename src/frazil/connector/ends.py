@@ -11,9 +11,8 @@ from pyspark.sql import SparkSession
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.job import Job, StagingJob
+from frazil.sources import kinds
 from frazil.sources.base import Source
-from frazil.sources.kafka.initial_offsets import StartPolicy
-from frazil.sources.kafka.source import KafkaSource
 from frazil.tables.base import TableCatalog
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.syncing import syncing
@@ -34,7 +33,7 @@ class ConnectorJob(Job, Protocol):
 
 
 class Ends(Protocol):
-    """What a connector reads from, stages with and writes to: Kafka, Spark and Iceberg, or a test's, in memory."""
+    """What a connector reads from, stages with and writes to: a source, Spark and Iceberg, or a test's, in memory."""
 
     @property
     def job(self) -> ConnectorJob:
@@ -59,16 +58,16 @@ class Ends(Protocol):
 
 
 class SparkEnds:
-    """Kafka's topics, and a Spark session that stages and commits; see `Ends`."""
+    """The source that the settings are for, and a Spark session that stages and commits; see `Ends`."""
 
     def __init__(self, settings: ConnectorSettings, session: SparkSession) -> None:
         self._settings = settings
         self._session = session
         self.job = StagingJob(session, settings.key)
 
-    def source(self) -> KafkaSource:
+    def source(self) -> Source:
         """The topics of the connector, newly connected."""
-        return source_of(self._settings)
+        return kinds.open_source(self._settings)
 
     def catalog(self) -> Catalog:
         """The catalog of the connector, for the calling thread."""
@@ -82,26 +81,6 @@ class SparkEnds:
     def answers(self) -> bool:
         """Whether the session's JVM is still there."""
         return answers(self._session)
-
-
-def source_of(settings: ConnectorSettings) -> KafkaSource:
-    """The topics of a connector."""
-    return KafkaSource(
-        settings.consumer,
-        settings.group_id,
-        settings.topics,
-        settings.topics_regex,
-        settings.auto_offset_reset,
-        settings.isolation_level,
-        StartPolicy(
-            settings.key,
-            settings.name,
-            settings.group_id,
-            settings.bootstrap_servers,
-            settings.on_table_missing,
-            settings.on_table_replaced,
-        ),
-    )
 
 
 def catalog_of(settings: ConnectorSettings, session: SparkSession) -> Catalog:

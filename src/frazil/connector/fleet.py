@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from frazil.config import ConnectorSettings
 from frazil.connector.lifecycle import Connector
 from frazil.connector.states import ENDED
-from frazil.errors import ConnectorExists, ConnectorUnknown
+from frazil.errors import ConnectorExists, ConnectorUnknown, FleetEnded
 
 _LOOK_EVERY = 0.2
 """Seconds between two looks at whether all have ended."""
@@ -27,6 +27,7 @@ class Fleet:
         self._make = make
         self._changing = threading.Lock()
         self._connectors: Mapping[str, Connector] = {}
+        self._ended = False
         self._turns: dict[str, threading.RLock] = {}
         """What holds back those who ask something of a connector while somebody else's wish is done."""
 
@@ -40,24 +41,31 @@ class Fleet:
 
         Raises:
             ConnectorExists: there is one whose name gives the same key.
+            FleetEnded: all connectors were stopped.
         """
         with self._turn(settings.key):
             known = self._connectors.get(settings.key)
             if known is not None:
                 raise ConnectorExists(settings.name, known.settings.name)
-            return self._start(settings, until_caught_up=until_caught_up)
+            connector = self._make(settings)
+            self._put(settings.key, connector)
+            connector.start(until_caught_up=until_caught_up)
+            return connector
 
     def replace(self, settings: ConnectorSettings) -> Connector:
         """Stop a connector and start it with other settings; it goes on from its tokens.
 
         Raises:
             ConnectorUnknown: there is none of that name.
-            InvalidConfiguration, FrazilError: it cannot be made with these settings; then the old one runs on.
+            FleetEnded: all connectors were stopped.
+            FrazilError: it cannot be made with these settings; then the old one runs on.
         """
         with self._turn(settings.key):
             old = self.connector(settings.key)
             new = self._make(settings)
             old.stop()
+            if old.paused:
+                new.pause()
             self._put(settings.key, new)
             new.start()
             return new
@@ -75,11 +83,13 @@ class Fleet:
 
     def pause(self, name: str) -> None:
         """Have a connector finish its cycle and begin no other; raises `ConnectorUnknown`."""
-        self.connector(name).pause()
+        with self._turn(self._key(name)):
+            self.connector(name).pause()
 
     def resume(self, name: str) -> None:
         """Have a connector go on after `pause`; raises `ConnectorUnknown`."""
-        self.connector(name).resume()
+        with self._turn(self._key(name)):
+            self.connector(name).resume()
 
     def restart(self, name: str) -> None:
         """Stop a connector, if it runs, and start it again: also one that has failed or was fenced.
@@ -87,11 +97,14 @@ class Fleet:
         Raises:
             ConnectorUnknown: there is none of that name or key.
             StillStopping: it does not end within seconds.
+            FleetEnded: all connectors were stopped.
         """
         key = self._key(name)
         with self._turn(key):
             connector = self.connector(key)
             connector.stop()
+            if self._ended:
+                raise FleetEnded(connector.settings.name)
             connector.start()
 
     def connector(self, name: str) -> Connector:
@@ -100,7 +113,8 @@ class Fleet:
         Raises:
             ConnectorUnknown: there is none.
         """
-        return self._connectors[self._key(name)]
+        connectors = self._connectors
+        return connectors[_key_of(name, connectors)]
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all connectors have ended, those that are added meanwhile included; whether they have."""
@@ -115,33 +129,40 @@ class Fleet:
         return True
 
     def stop(self) -> None:
-        """Stop all connectors side by side: each may need seconds for its running cycle."""
-        connectors = [*self._connectors.values()]
-        if connectors:
-            with ThreadPoolExecutor(len(connectors), "frazil-stop") as pool:
-                list(pool.map(Connector.stop, connectors))
+        """Stop all connectors side by side, for each may need seconds for its running cycle; none starts any more."""
+        with self._changing:
+            self._ended = True
+            keys = [*self._connectors]
+        if keys:
+            with ThreadPoolExecutor(len(keys), "frazil-stop") as pool:
+                list(pool.map(self._stop, keys))
 
-    def _start(self, settings: ConnectorSettings, *, until_caught_up: bool) -> Connector:
-        connector = self._make(settings)
-        self._put(settings.key, connector)
-        connector.start(until_caught_up=until_caught_up)
-        return connector
+    def _stop(self, key: str) -> None:
+        with self._turn(key):
+            # Another one may have taken its place while its turn was waited for.
+            if (connector := self._connectors.get(key)) is not None:
+                connector.stop()
 
     def _put(self, key: str, connector: Connector | None) -> None:
         """Have another connector of that key, or none; whoever looks sees the old ones or the new."""
         with self._changing:
+            if connector and self._ended:
+                raise FleetEnded(connector.settings.name)
             others = {each: found for each, found in self._connectors.items() if connector or each != key}
             self._connectors = {**others, key: connector} if connector else others
 
     def _key(self, name: str) -> str:
-        connectors = self._connectors
-        if name in connectors:
-            return name
-        found = next((key for key, each in connectors.items() if each.settings.name == name), None)
-        if found is None:
-            raise ConnectorUnknown(name, [each.settings.name for each in connectors.values()])
-        return found
+        return _key_of(name, self._connectors)
 
     def _turn(self, key: str) -> threading.RLock:
         with self._changing:
             return self._turns.setdefault(key, threading.RLock())
+
+
+def _key_of(name: str, connectors: Mapping[str, Connector]) -> str:
+    if name in connectors:
+        return name
+    found = next((key for key, each in connectors.items() if each.settings.name == name), None)
+    if found is None:
+        raise ConnectorUnknown(name, [each.settings.name for each in connectors.values()])
+    return found

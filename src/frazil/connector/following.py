@@ -10,10 +10,11 @@ from pyspark.sql import SparkSession
 
 from frazil.config import ConnectorSettings
 from frazil.connector.subscription import Function, Subscription
+from frazil.cycle.destinations import table_of
 from frazil.cycle.open_tables import OpenTable
 from frazil.errors import FollowRefused, FrazilError
 from frazil.model import TableName
-from frazil.tables.jvm.session import DEFAULT_NAMESPACE
+from frazil.tables.defaults import DEFAULT_NAMESPACE
 
 _log = structlog.get_logger(__name__)
 
@@ -54,7 +55,13 @@ class Followers:
         self._all: list[_Follower] = []
 
     def add(
-        self, function: Function, after: int | None, table: str | None, opened: Mapping[TableName, OpenTable] | None
+        self,
+        function: Function,
+        after: int | None,
+        table: str | None,
+        opened: Mapping[TableName, OpenTable] | None,
+        *,
+        lower: bool = False,
     ) -> Subscription:
         """Have a function follow a table.
 
@@ -63,11 +70,12 @@ class Followers:
             after: the snapshot to go on after; None for from now on.
             table: as the user wrote it.
             opened: the open tables of a connector that runs; None of one that does not.
+            lower: whether its catalog is known to have names in lower case only.
 
         Raises:
             FollowRefused: it cannot be told which table that is, or it is none of the connector's.
         """
-        require_one(self._settings, table)
+        require_one(self._settings, table, lower=lower)
         subscription = Subscription(self._settings, self._session, function, after, self._alarm)
         follower = _Follower(subscription, table)
         if opened is not None:
@@ -148,27 +156,24 @@ def chosen(wanted: str | None, names: Iterable[TableName]) -> list[TableName]:
     return exact or [each for each in known if wanted.lower() in (str(each).lower(), each.name.lower())]
 
 
-def require_one(settings: ConnectorSettings, wanted: str | None) -> None:
-    """Refuse to guess which table a user means.
+def require_one(settings: ConnectorSettings, wanted: str | None, *, lower: bool = False) -> None:
+    """Refuse to guess which table a user means; `lower`: the catalog has names in lower case only.
 
     Raises:
         FollowRefused: it is none of the connector's, or may be several.
     """
-    if settings.topics_regex is not None:
+    if settings.source.topics_regex is not None:
         if wanted is None:
             raise FollowRefused(settings.name, "any topic that topics.regex matches may bring another one", ())
         return
-    tables = configured(settings)
+    tables = configured(settings, lower=lower)
     found = chosen(wanted, tables)
     if len(found) != 1:
         reason = f"{wanted!r} is none of its tables" if not found else "it has several"
         raise FollowRefused(settings.name, reason, [str(each) for each in tables])
 
 
-def configured(settings: ConnectorSettings) -> list[TableName]:
+def configured(settings: ConnectorSettings, *, lower: bool = False) -> list[TableName]:
     """The tables of a connector's topics, spelled as they would be created."""
     namespace = tuple((settings.namespace or DEFAULT_NAMESPACE).split("."))
-    targets = [
-        settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names) for topic in settings.topics
-    ]
-    return sorted({TableName(namespace, each.name if each.quoted else each.name.upper()) for each in targets})
+    return sorted({table_of(settings, topic, namespace, (), lower=lower) for topic in settings.source.topics})

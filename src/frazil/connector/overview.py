@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 import structlog
 
-from frazil.connector.brokers import source_of
 from frazil.connector.channels import channels_of
 from frazil.connector.registered import LeftOut, Registered
 from frazil.connector.registry import Registry
@@ -20,6 +19,7 @@ from frazil.connector.states import Condition, State
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.errors import FrazilError
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
+from frazil.sources import kinds
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import Tokens
@@ -54,7 +54,7 @@ class _Desk:
 
     def __init__(self, known: Registered) -> None:
         self._known = known
-        self._source: Future[Source] = _in_thread(lambda: source_of(known.client(), (), known.isolation_level))
+        self._source: Future[Source] = _in_thread(lambda: kinds.observe(known.source, known.client(), ()))
         self._latest: Future[Mapping[SourcePartition, Position]] = Future()
         self._channels: Future[list[ChannelStatus]] = Future()
         self._channels.set_result([])

@@ -11,7 +11,7 @@ from frazil.connector.registry import Registry
 from frazil.connector.resetting import Wanted
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.cycle.gone import account, gone, still, without
-from frazil.cycle.resets import is_another
+from frazil.cycle.identity import replaced
 from frazil.errors import ResetRefused
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import PRUNED, Tokens, TopicTokens
@@ -81,7 +81,7 @@ class Pruner:
             holding,
             dropped,
             [each for each in topics if each not in facts and each not in dropped],
-            [each for each in topics if each in facts and is_another(tokens, facts[each])],
+            [each for each in topics if each in facts and replaced(tokens, facts[each])],
             owner,
         )
 

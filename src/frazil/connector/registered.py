@@ -52,8 +52,12 @@ class Registered:
 
     name: str
     key: str
-    bootstrap_servers: str
-    isolation_level: str
+    source: str
+    """The kind of its source."""
+
+    public_client: Mapping[str, str]
+    """What is needed to find that, without any secret."""
+
     connector: str | None
     """Path of its file, None when it was configured by a program."""
 
@@ -90,16 +94,16 @@ class Registered:
         return self.state in ENDED and not later
 
     def client(self) -> Mapping[str, str]:
-        """What is needed to ask its broker: from its files if they can still be read, else the plain address."""
-        plain = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
+        """What is needed to ask its source: from its files if they can still be read, else what is public of it."""
         if self.connector is None:
-            return plain
+            return self.public_client
         try:
             from frazil.config import load
 
-            return load(Path(self.connector), Path(self.worker) if self.worker else None).consumer
+            source = load(Path(self.connector), Path(self.worker) if self.worker else None).source
         except FrazilError:
-            return plain
+            return self.public_client
+        return source.client if source.kind == self.source else self.public_client
 
     def _lives(self) -> bool:
         try:

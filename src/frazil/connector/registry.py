@@ -48,8 +48,8 @@ class Registry:
         entry = Registered(
             name=settings.name,
             key=settings.key,
-            bootstrap_servers=settings.bootstrap_servers,
-            isolation_level=settings.isolation_level,
+            source=settings.source.kind,
+            public_client=settings.source.public_client,
             connector=str(connector.resolve()) if connector else None,
             worker=str(worker.resolve()) if worker else None,
             state=State.STOPPED,

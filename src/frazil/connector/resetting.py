@@ -13,8 +13,8 @@ from frazil.connector.registry import Registry
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
-from frazil.model import SourcePartition
-from frazil.sources.base import TopicFacts
+from frazil.model import Position, SourcePartition
+from frazil.sources.base import Source, TopicFacts
 from frazil.sources.kafka.positions import KafkaPosition
 from frazil.sources.kafka.source import KafkaSource
 from frazil.tables.iceberg.catalog import Catalog
@@ -147,13 +147,18 @@ def _matches(holding: ConnectorTokens, wanted: Wanted) -> list[SourcePartition |
 
 
 def _targets(
-    source: KafkaSource, partitions: Collection[SourcePartition], where: Where
-) -> Mapping[SourcePartition, KafkaPosition]:
+    source: Source, partitions: Collection[SourcePartition], where: Where
+) -> Mapping[SourcePartition, Position]:
     """Where each partition goes on."""
     if where.place == "earliest":
         return source.earliest(partitions)
     if where.place == "latest":
         return source.ends(partitions)
+    if not isinstance(source, KafkaSource):
+        raise ResetRefused(
+            f"channels of a source of the kind {source.kind} cannot go on at {where}",
+            "Choose --to-earliest or --to-latest.",
+        )
     if where.moment is not None:
         return source.at_time(partitions, where.moment)
     first, end, wanted = source.earliest(partitions), source.ends(partitions), KafkaPosition(where.offset or 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -42,13 +42,31 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
     found = Destinations()
     for each in topics:
         try:
-            target = settings.topic2table.resolve(each.topic, sanitised=settings.sanitize_table_names)
+            name = table_of(settings, each.topic, namespace, existing, lower=catalog.lower_case)
         except TableNameRefused as error:
             name = TableName(namespace, each.topic)
             found.errors[name] = error
         else:
-            name = meant(namespace, target.name, existing, quoted=target.quoted, lower=catalog.lower_case)
             if failure is not None:
                 found.errors[name] = failure
         found.topics.setdefault(name, []).append(each)
     return found
+
+
+def table_of(
+    settings: ConnectorSettings, topic: str, namespace: tuple[str, ...], existing: Collection[TableName], *, lower: bool
+) -> TableName:
+    """The table of one topic: the entry of the map, or a name of the topic's own, and the table which that means.
+
+    Args:
+        settings: the connector's.
+        topic: its name.
+        namespace: where the connector's tables are.
+        existing: the tables that are there.
+        lower: whether the catalog has names in lower case only.
+
+    Raises:
+        TableNameRefused: no table can have the name.
+    """
+    target = settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names)
+    return meant(namespace, target.name, existing, quoted=target.quoted, lower=lower)

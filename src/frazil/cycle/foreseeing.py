@@ -19,7 +19,7 @@ def obstacles(settings: ConnectorSettings, catalog: TableCatalog) -> list[Frazil
     Topics that the configuration names by a pattern are known to the broker only, and their tables are not looked at.
     """
     # Their ids and partitions would be the broker's to tell.
-    found = destinations(settings, catalog, [TopicFacts(topic, "", "", ()) for topic in settings.topics])
+    found = destinations(settings, catalog, [TopicFacts(topic, "", "", ()) for topic in settings.source.topics])
     obstacles = (
         found.errors.get(name) or _obstacle(settings, catalog, name, [each.topic for each in topics])
         for name, topics in found.topics.items()

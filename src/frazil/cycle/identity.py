@@ -21,13 +21,20 @@ def require_same_topics(tokens: Tokens, topics: Sequence[TopicFacts]) -> None:
         TopicReplaced: it was made again under its name, or belongs to another cluster.
     """
     for facts in topics:
-        known = tokens.topics.get(facts.topic)
-        if known is None:
-            continue
-        if known.cluster and facts.cluster and known.cluster != facts.cluster:
-            raise TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
-        if known.id and facts.id and known.id != facts.id:
-            raise TopicReplaced(facts.topic, "topic id", known.id, facts.id)
+        if (error := replaced(tokens, facts)) is not None:
+            raise error
+
+
+def replaced(tokens: Tokens, facts: TopicFacts) -> TopicReplaced | None:
+    """How the topic is another one than the tokens speak of, if it is; ids that one of the two lacks say nothing."""
+    known = tokens.topics.get(facts.topic)
+    if known is None:
+        return None
+    if known.cluster and facts.cluster and known.cluster != facts.cluster:
+        return TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
+    if known.id and facts.id and known.id != facts.id:
+        return TopicReplaced(facts.topic, "topic id", known.id, facts.id)
+    return None
 
 
 def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> None:
@@ -36,9 +43,9 @@ def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> 
     Raises:
         TopicMissing: some do not exist.
     """
-    missing = [topic for topic in settings.topics if topic not in found]
+    missing = [topic for topic in settings.source.topics if topic not in found]
     if missing:
-        raise TopicMissing(missing, settings.bootstrap_servers)
+        raise TopicMissing(missing, settings.source.address)
 
 
 class Absences:
@@ -50,7 +57,7 @@ class Absences:
 
     def look(self, read: Iterable[str], found: Mapping[str, object]) -> None:
         """Compare what there is with what the connector reads and was told to read."""
-        absent = {*self._settings.topics, *read} - found.keys()
+        absent = {*self._settings.source.topics, *read} - found.keys()
         for topic in sorted(absent - self._absent):
             _log.warning(
                 "a topic does not exist; it is waited for, and other topics go on",

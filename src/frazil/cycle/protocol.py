@@ -360,7 +360,7 @@ class Ingestion:
 
     def _failed(self, failure: StageFailure, planned: Sequence[Range]) -> FrazilError:
         if failure.error != DataLoss.code or failure.partition is None:
-            return stage_error(failure.error, failure.message, self._settings.bootstrap_servers)
+            return stage_error(failure.error, failure.message, self._settings.source.address)
         starts: dict[SourcePartition, Position] = {}
         for each in planned:
             known = starts.get(each.partition)

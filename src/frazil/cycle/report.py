@@ -38,6 +38,18 @@ class TableCounts:
     size: int
     """Bytes of these files."""
 
+    def __add__(self, later: TableCounts) -> TableCounts:
+        """What this cycle and a later one did."""
+        return TableCounts(
+            later.snapshot,
+            self.records + later.records,
+            self.rows + later.rows,
+            self.errors + later.errors,
+            self.skipped + later.skipped,
+            self.files + later.files,
+            self.size + later.size,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CycleReport:

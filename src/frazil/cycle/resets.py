@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from frazil.cycle.identity import replaced
 from frazil.errors import ResetRefused
 from frazil.model import Position, SourcePartition
 from frazil.sources.base import TopicFacts
@@ -42,15 +43,6 @@ class Move:
         return f"{self.skipped:,} offsets are skipped" if self.skipped else "no other offset"
 
 
-def is_another(tokens: Tokens, facts: TopicFacts) -> bool:
-    """Whether the topic is not the one that the tokens speak of."""
-    known = tokens.topics.get(facts.topic)
-    return known is not None and (
-        bool(known.cluster and facts.cluster and known.cluster != facts.cluster)
-        or bool(known.id and facts.id and known.id != facts.id)
-    )
-
-
 def chosen(
     tokens: Tokens, facts: Mapping[str, TopicFacts], topics: Collection[str], only: SourcePartition | None
 ) -> list[SourcePartition]:
@@ -69,7 +61,7 @@ def chosen(
         return [each for topic in sorted(topics) if topic in facts for each in facts[topic].source_partitions()]
     if only.topic not in facts or only not in facts[only.topic].source_partitions():
         raise ResetRefused(f"the broker has no {only}", "Choose another channel, or make the topic first.")
-    if is_another(tokens, facts[only.topic]) and len(facts[only.topic].partitions) > 1:
+    if replaced(tokens, facts[only.topic]) and len(facts[only.topic].partitions) > 1:
         raise ResetRefused(
             f"the topic {only.topic} is another one than the tokens speak of, and so are all its partitions",
             f"Reset all of its channels: frazil channels reset {tokens.name} --topic {only.topic} --to-earliest.",
@@ -82,7 +74,7 @@ def moves(tokens: Tokens, targets: Mapping[SourcePartition, Position], facts: Ma
     found = []
     for partition in sorted(targets):
         # A partition that appeared in an opened topic and was not read yet would start at its beginning.
-        before = None if is_another(tokens, facts[partition.topic]) else tokens.start(partition)
+        before = None if replaced(tokens, facts[partition.topic]) else tokens.start(partition)
         found.append(Move(partition, before, targets[partition]))
     return found
 
@@ -93,7 +85,7 @@ def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts],
         known = tokens.topics.get(topic)
         there = {each.id for each in facts[topic].partitions}
         kept = {each: channel for each, channel in known.channels.items() if each in there} if known else {}
-        if is_another(tokens, facts[topic]):
+        if replaced(tokens, facts[topic]):
             kept = {each: replace(channel, token=None, leader_epoch=None) for each, channel in kept.items()}
         identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept)
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})

@@ -15,7 +15,7 @@ value, and what to do next. Numbers are those of the connectors frazil replaces 
 from __future__ import annotations
 
 from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
-from frazil.errors.fleet import ConnectorExists, ConnectorUnknown
+from frazil.errors.fleet import ConnectorExists, ConnectorUnknown, FleetEnded
 from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
 from frazil.errors.records import InvalidRecord, UnfitValue
 from frazil.errors.resets import OwnerRuns, ResetRefused
@@ -89,6 +89,7 @@ __all__ = [
     "EmptyTopic",
     "ExecutorUnfit",
     "Fenced",
+    "FleetEnded",
     "FollowRefused",
     "FollowerFailed",
     "FrazilError",

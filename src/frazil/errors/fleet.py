@@ -27,3 +27,15 @@ class ConnectorUnknown(Terminal):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         there = f"there are {', '.join(sorted(known))}" if known else "there is none at all"
         super().__init__(f"no connector {name} runs in this process: {there}. Add it first, or check its name.")
+
+
+class FleetEnded(Terminal):
+    """A connector was to be started while the process stops all of them."""
+
+    code = "fleet_ended"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the connector {name} was not started: this process is stopping all its connectors. Start it in the next "
+            "process."
+        )

@@ -1,22 +1,27 @@
 """The kinds of sources: where the code of each is, for what knows a source by the name of its kind alone.
 
 Tokens in a table and tasks in a worker name their source's kind; neither has the source at hand. A kind is a package
-with two modules:
+with three modules:
 
 - `positions`, with `at(token, leader_epoch)`, the position behind an offset token, `before(offset)`, the position right
   before a record, and `BEGINNING`, the position before the first record of any partition;
+- `source`, with `open_source(settings, own)`, the driver's side for a connector of whose settings `own` are the
+  source's, and `observe(client, topics)`, the same for whoever only looks;
 - `reader`, with `open_reader(client, ranges, most_bytes)`, which gives a `frazil.sources.base.RangeReader`, and
   `evict(client)`, which forgets what is kept of a client that failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from frazil.model import Position, Range, ReaderSpec, RecordOffset
-from frazil.sources.base import RangeReader
+from frazil.sources.base import RangeReader, Source
+
+if TYPE_CHECKING:
+    from frazil.config import ConnectorSettings
 
 KAFKA: Final = "kafka"
 
@@ -44,6 +49,18 @@ def beginning(kind: str) -> Position:
     """The position before the first record of any partition."""
     found: Position = _module(kind, "positions").BEGINNING
     return found
+
+
+def open_source(settings: ConnectorSettings) -> Source:
+    """What a connector reads from, newly connected."""
+    opened: Source = _module(settings.source.kind, "source").open_source(settings, settings.source)
+    return opened
+
+
+def observe(kind: str, client: Mapping[str, str], topics: Collection[str]) -> Source:
+    """A source that only looks at some topics, newly connected: it takes part in nothing and publishes nothing."""
+    opened: Source = _module(kind, "source").observe(client, topics)
+    return opened
 
 
 def open_reader(spec: ReaderSpec, ranges: Sequence[Range], most_bytes: int) -> RangeReader:

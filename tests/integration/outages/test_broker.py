@@ -76,7 +76,7 @@ def test_offsets_that_could_not_be_published_are_published_when_the_broker_is_ba
     frail.start()
     caught_up(connector)
     wait_until(
-        lambda: group_offsets(frail.bootstrap_servers, connector.settings.group_id, frail_topic) == {0: 20},
+        lambda: group_offsets(frail.bootstrap_servers, connector.settings.source.group_id, frail_topic) == {0: 20},
         "the group's offset to be published",
     )
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -27,6 +27,11 @@ from frazil.sources.kafka.positions import KafkaPosition, of_kafka
 from frazil.sources.kafka.sample import average_sizes
 from frazil.sources.kafka.truncation import TruncationWatch
 
+if TYPE_CHECKING:
+    # Commands that only look at a source need not wait for all there is to configure.
+    from frazil.config import ConnectorSettings
+    from frazil.config.kafka import KafkaSettings
+
 _POLL = 0.2
 """Seconds one call waits for records."""
 
@@ -35,6 +40,9 @@ _LISTEN = 0.005
 
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The topic id of clusters that have none: sixteen zero bytes."""
+
+_OBSERVERS = "frazil-channels"
+"""A group that is never joined and commits nothing."""
 
 _log = structlog.get_logger(__name__)
 
@@ -254,6 +262,28 @@ class KafkaSource:
 
 
 @lru_cache(maxsize=256)
+def open_source(settings: ConnectorSettings, own: KafkaSettings) -> KafkaSource:
+    """The topics of a connector."""
+    policy = StartPolicy(
+        settings.key,
+        settings.name,
+        own.group_id,
+        own.bootstrap_servers,
+        settings.on_table_missing,
+        settings.on_table_replaced,
+    )
+    return KafkaSource(
+        own.client, own.group_id, own.topics, own.topics_regex, own.auto_offset_reset, own.isolation_level, policy
+    )
+
+
+def observe(client: Mapping[str, str], topics: Collection[str]) -> KafkaSource:
+    """Topics for whoever only looks."""
+    committed: Literal["read_committed"] = "read_committed"
+    isolation = committed if client.get("isolation.level") == committed else "read_uncommitted"
+    return KafkaSource(client, _OBSERVERS, topics, None, "earliest", isolation)
+
+
 def _numbered(count: int) -> tuple[PartitionFacts, ...]:
     """A topic's partitions: they are numbered from 0, and never end."""
     return tuple(PartitionFacts(number) for number in range(count))
