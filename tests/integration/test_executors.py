@@ -22,12 +22,23 @@ sys.version_info = namedtuple("version", "major minor micro releaselevel serial"
 """Has a Python say that it is an older one."""
 
 
+DAEMON = "spark.python.daemon.module"
+
+
 @pytest.fixture
 def python_of_workers(spark: SparkSession) -> Iterator[SparkSession]:
-    """The context whose `pythonExec` a test may change; new workers are started with it."""
+    """The context whose `pythonExec` a test may change; new workers are started with it, by Spark's own daemon.
+
+    So it is on a cluster. A session of frazil's own has a daemon that any Python without frazil would lack.
+    """
     before = spark.sparkContext.pythonExec
+    settings = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().conf()
+    daemon = settings.get(DAEMON, "")
+    settings.remove(DAEMON)
     yield spark.sparkContext
     spark.sparkContext.pythonExec = before
+    if daemon:
+        settings.set(DAEMON, daemon)
 
 
 def test_an_executor_that_comes_later_without_libraries_ends_the_connector_by_name_and_without_loss(

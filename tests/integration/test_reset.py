@@ -155,6 +155,7 @@ def test_a_table_rolled_back_past_its_tokens_goes_on_where_it_is_told(
     spark.sql(f"CALL frazil.system.rollback_to_snapshot('{table}', {before[0]})")
     failing = desk.run(topic, "rolled-back")
     until_state(failing, "FAILED")
+    assert failing.wait(60)  # its end is written down by then
     assert isinstance(failing.error, TokensUncertain)
 
     desk.reset("rolled-back", Where(place="earliest"))

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 from tests.conftest import AddCatalog
+from tests.support.channels import at
 from tests.support.h2 import Database
 from tests.support.waiting import caught_up, tokens, until_state
 
@@ -175,7 +176,7 @@ def test_a_hot_partition_is_staged_by_all_cores(hot, lake: Path):
     caught_up(connector)
 
     (first, second), *_ = groups.run
-    assert (first.ranges[0].start, second.ranges[0].end) in ((2, 102), (52, 52))
+    assert (first.ranges[0].start, second.ranges[0].end) in ((at(2), at(102)), (at(52), at(52)))
     assert {task.ranges[0].length for task in (first, second)} == {50}
     assert landed(lake, topic) == [(offset, offset) for offset in range(102)]
 
@@ -188,7 +189,7 @@ def test_a_hot_partition_stays_where_it_was_if_a_part_of_it_fails(hot, lake: Pat
         if next(failures, False):
             wait_until(lambda: len(landed(lake, topic)) == 2, "nothing to be committed")
             failure = StageFailure("broker_unavailable", "it went away", staged[-1].ranges[0].partition)
-            return [*staged[:-1], replace(staged[-1], ranges=(), files=(), failure=failure)]
+            return [*staged[:-1], replace(staged[-1], ranges=(), tables=(), failure=failure)]
         return staged
 
     groups = Groups(connector, fail_one)

@@ -63,13 +63,60 @@ MUTANTS = (
     Mutant(
         "no-log",
         "the look at the snapshot log before the mirror is believed",
-        (Edit("tables/rules/tokens.py", "if was_set(state, history, expired):", "if False:"),),
+        (Edit("tables/rules/tokens.py", "if was_set(state, history, expired) or _was_left(", "if _was_left("),),
         pure=(
             "tests/tables/rules/test_tokens.py::test_main_set_to_a_branch_whose_branch_point_has_expired_is_uncertain_whatever_comes_then",
         ),
         real=(
             "tests/integration/test_branches.py::test_main_set_to_a_branch_whose_branch_point_somebody_expired_is_uncertain",
         ),
+    ),
+    Mutant(
+        "no-left",
+        "the look at whether main has left the snapshot of the tokens",
+        (Edit("tables/rules/tokens.py", " or _was_left(state, history, tokens, expired):", ":"),),
+        pure=(
+            "tests/tables/rules/test_tokens.py::test_main_set_back_to_where_it_was_before_it_left_the_snapshot_of_the_tokens_is_uncertain",
+        ),
+        real=(),
+    ),
+    Mutant(
+        "no-least",
+        "the least of the places of the tables that a partition feeds",
+        (Edit("cycle/routes.py", "start if other is None or start < other else other", "start"),),
+        pure=("tests/cycle/test_routes.py::test_a_partition_is_read_from_the_least_of_its_tables_tokens",),
+        real=(),
+    ),
+    Mutant(
+        "no-own-start",
+        "a table's own place within a range that another one lacks",
+        (Edit("cycle/tasks.py", "            starts=own_starts(opened, ranges),\n", ""),),
+        pure=(
+            "tests/cycle/test_routing.py::test_a_table_that_cannot_commit_catches_up_and_the_other_goes_on_meanwhile",
+        ),
+        real=(),
+    ),
+    Mutant(
+        "no-parents",
+        "the wait of a partition for its parents",
+        (Edit("cycle/open_tables.py", "if all(opened.tokens.channel(each).closed for each in parents)", "if True"),),
+        pure=(
+            "tests/cycle/test_partitions_that_end.py::test_children_are_read_only_once_their_parent_is_covered_to_its_end",
+        ),
+        real=(),
+    ),
+    Mutant(
+        "no-stray",
+        "the look at whether all that was staged follows the table's token",
+        (
+            Edit(
+                "cycle/committing.py",
+                "if (partition := stray(staged, progress)) is not None:",
+                "if (partition := None) is not None:",
+            ),
+        ),
+        pure=("tests/cycle/test_routing.py::test_rows_that_do_not_follow_the_token_of_their_table_are_not_committed",),
+        real=(),
     ),
     Mutant(
         "no-epoch",

@@ -46,7 +46,7 @@ def row(partition: int, offset: int, seq: int | None = None, topic: str = TOPIC)
 def token_text(offsets: Sequence[int | None], topic: str = TOPIC) -> str:
     """Tokens as frazil writes them into a summary."""
     tokens = [None if offset is None else str(offset) for offset in offsets]
-    text = json.dumps({"v": 1, "topics": {topic: {"tokens": tokens}}})
+    text = json.dumps({"v": 2, "topics": {topic: {"channels": {"tokens": tokens}}}})
     return base64.b64encode(zlib.compress(text.encode())).decode()
 
 
