@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.config import connector as kafka
 from tests.config import streams
 
 from frazil.config import ConnectorSettings, load
@@ -53,6 +54,21 @@ def test_a_connector_opens_the_source_that_its_class_is_for(monkeypatch: pytest.
 
     assert isinstance(opened, Streams)
     assert opened.what == ("orders-sink", "n-1", ("orders", "returns"))
+
+
+@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
+def test_kafka_is_opened_with_what_its_clients_need(monkeypatch: pytest.MonkeyPatch, level: str) -> None:
+    monkeypatch.setattr("frazil.connector.ends.StagingJob", lambda *_: None)
+    settings = load({**kafka.LEAST, "consumer.isolation.level": level, "consumer.fetch.min.bytes": "7"})
+    wanted = {"bootstrap.servers": "localhost:9092", "isolation.level": level, "fetch.min.bytes": "7"}
+
+    opened = SparkEnds(settings, cast("SparkSession", None)).source()
+    looking = kinds.observe("kafka", settings.source.client, ["orders"])
+
+    assert wanted.items() <= dict(opened.reader().client).items()
+    assert wanted.items() <= dict(looking.reader().client).items()
+    opened.close()
+    looking.close()
 
 
 def test_a_command_looks_at_the_source_of_a_connector_that_ran() -> None:

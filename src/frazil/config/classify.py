@@ -17,7 +17,7 @@ from frazil.errors import Problem
 
 
 @dataclass(slots=True)
-class Triage:
+class Classified:
     """The given keys, each in its place."""
 
     settings: dict[str, str] = field(default_factory=dict, repr=False)
@@ -32,7 +32,7 @@ class Triage:
     problems: list[Problem] = field(default_factory=list)
 
 
-def sort(given: Mapping[str, str], settings: Collection[str], source: type[SourceSettings]) -> Triage:
+def sort(given: Mapping[str, str], settings: Collection[str], source: type[SourceSettings]) -> Classified:
     """Put every key of `given` in its place.
 
     Args:
@@ -41,42 +41,37 @@ def sort(given: Mapping[str, str], settings: Collection[str], source: type[Sourc
         source: the settings of its source.
     """
     own = source.read(given)
-    triage = Triage(source=own.fields, no_effect=own.no_effect, problems=own.problems)
+    found = Classified(source=own.fields, no_effect=own.no_effect, problems=own.problems)
+    known = (*settings, *source.setting_keys())
     for key, value in given.items():
-        _place(triage, key, value, given, settings, source)
-    triage.no_effect += converters.no_effect(given)
-    triage.problems += converters.problems(given)
-    triage.problems += bounds.among(given)
-    triage.problems += _not_default(given)
-    return triage
+        if not providers.has_placeholder(value) and (problem := bounds.problem(key, value)):
+            found.problems.append(problem)
+        elif not source.reads(key):
+            _place(found, key, value, given, known)
+    found.no_effect += converters.no_effect(given)
+    found.problems += converters.problems(given)
+    found.problems += bounds.among(given)
+    found.problems += _not_default(given)
+    return found
 
 
-def _place(
-    triage: Triage,
-    key: str,
-    value: str,
-    given: Mapping[str, str],
-    settings: Collection[str],
-    source: type[SourceSettings],
-) -> None:
-    if not providers.has_placeholder(value) and (problem := bounds.problem(key, value)):
-        triage.problems.append(problem)
-    elif key in known_keys.NOT_NEEDED:
-        triage.not_needed.append(key)
+def _place(found: Classified, key: str, value: str, given: Mapping[str, str], settings: Collection[str]) -> None:
+    if key in known_keys.NOT_NEEDED:
+        found.not_needed.append(key)
     elif reason := _no_effect(key, given):
-        triage.no_effect.append((key, reason))
+        found.no_effect.append((key, reason))
     elif key.startswith("spark."):
-        triage.spark[key] = value
+        found.spark[key] = value
     elif providers.is_declaration(key):
-        triage.problems.append(
+        found.problems.append(
             Problem(key, "counts in the worker file only. Move it there; frazil takes that file with --worker.")
         )
     elif key in known_keys.NOT_YET and not known_keys.NOT_YET[key].takes(value):
-        triage.problems.append(Problem(key, known_keys.NOT_YET[key].refusal(shown(key, value))))
+        found.problems.append(Problem(key, known_keys.NOT_YET[key].refusal(shown(key, value))))
     elif key in settings:
-        triage.settings[key] = value
-    elif key not in known_keys.NOT_YET and not (source.reads(key) or _is_read_elsewhere(key)):
-        triage.problems.append(_unknown(key, (*settings, *source.setting_keys())))
+        found.settings[key] = value
+    elif key not in known_keys.NOT_YET and not _is_read_elsewhere(key):
+        found.problems.append(_unknown(key, settings))
 
 
 def _no_effect(key: str, given: Mapping[str, str]) -> str | None:

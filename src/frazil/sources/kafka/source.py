@@ -261,7 +261,6 @@ class KafkaSource:
         return ""
 
 
-@lru_cache(maxsize=256)
 def open_source(settings: ConnectorSettings, own: KafkaSettings) -> KafkaSource:
     """The topics of a connector."""
     policy = StartPolicy(
@@ -284,6 +283,7 @@ def observe(client: Mapping[str, str], topics: Collection[str]) -> KafkaSource:
     return KafkaSource(client, _OBSERVERS, topics, None, "earliest", isolation)
 
 
+@lru_cache(maxsize=256)
 def _numbered(count: int) -> tuple[PartitionFacts, ...]:
     """A topic's partitions: they are numbered from 0, and never end."""
     return tuple(PartitionFacts(number) for number in range(count))
