@@ -52,11 +52,19 @@ class Seen:
     modes: set[int] = field(default_factory=set)
     """The access rights of its temporary files."""
 
-    def look(self, processes: Iterable[psutil.Process]) -> None:
-        """Look at processes."""
+    def look(self, processes: Iterable[psutil.Process], session: list[str]) -> None:
+        """Look at processes.
+
+        Args:
+            processes: to look at.
+            session: the session's own command. What shows it is a fork that has not yet become another program: it has
+                what the session was given, and nothing of what the session gives.
+        """
         for process in processes:
             with suppress(psutil.Error):  # it has ended
-                self.commands.add("\0".join(process.cmdline()))
+                if (command := process.cmdline()) == session:
+                    continue
+                self.commands.add("\0".join(command))
                 for name, text in process.environ().items():
                     self.variables.setdefault(name, set()).add(text)
 
@@ -88,7 +96,7 @@ def watched(
     seen = Seen()
 
     def look(process: psutil.Process) -> None:
-        seen.look((*process.children(recursive=True), *others()))
+        seen.look((*process.children(recursive=True), *others()), command)
         for file in temporary.glob("*.properties"):
             with suppress(FileNotFoundError):  # it was read
                 seen.modes.add(file.stat().st_mode & 0o777)
