@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,7 +52,7 @@ class Seen:
     modes: set[int] = field(default_factory=set)
     """The access rights of its temporary files."""
 
-    def look(self, processes: Iterable[psutil.Process], session: list[str]) -> None:
+    def look(self, processes: Iterable[psutil.Process], session: Sequence[str] = ()) -> None:
         """Look at processes.
 
         Args:
@@ -62,7 +62,7 @@ class Seen:
         """
         for process in processes:
             with suppress(psutil.Error):  # it has ended
-                if (command := process.cmdline()) == session:
+                if (command := process.cmdline()) == list(session):
                     continue
                 self.commands.add("\0".join(command))
                 for name, text in process.environ().items():
