@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 from tests.integration.outages.watching import Watch
@@ -52,12 +53,13 @@ def test_a_disk_full_of_data_files_is_waited_for_and_nothing_half_is_left(
     caught_up(connector)
     watch = Watch(connector)
     before = disk.files()
-    scratch = scratch_files()
+    workers = own_processes()
+    scratch = scratch_files(workers)
 
     disk.fill()
     send(broker, topic, range(10, 1010))
     error = watch.until_retrying()
-    left, left_in_scratch = disk.files(), scratch_files()
+    left, left_in_scratch = disk.files(), scratch_files(workers | own_processes())
     disk.empty()
     caught_up(connector)
 
@@ -181,6 +183,13 @@ def test_a_staged_file_that_somebody_deletes_before_the_commit_is_staged_again(
     assert clean_rows(judge(connector, topic)) == 20
 
 
-def scratch_files() -> set[Path]:
-    """What lies in the scratch directories of all workers."""
-    return {path for path in Path(tempfile.gettempdir()).glob("frazil-*/**/*") if path.is_file()}
+def own_processes() -> set[int]:
+    """The processes that this one started, Spark's Python workers among them; other tests have workers too."""
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+def scratch_files(workers: set[int]) -> set[Path]:
+    """What lies in the scratch directories of workers."""
+    root = Path(tempfile.gettempdir())
+    found = (path for worker in workers for path in root.glob(f"frazil-{worker}-*/**/*"))
+    return {path for path in found if path.is_file()}
