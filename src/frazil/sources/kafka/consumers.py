@@ -48,6 +48,8 @@ def consumer_config(client: Mapping[str, Any]) -> dict[str, Any]:
         "fetch.message.max.bytes": 8 * 1024 * 1024,
         "queued.min.messages": 100_000,
         "queued.max.messages.kbytes": 32_768,
+        # By default a queue that was full once is not filled again for a second: half of the time of a task.
+        "fetch.queue.backoff.ms": 10,
         **QUIET,
     }
     fixed = {
