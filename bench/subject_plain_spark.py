@@ -20,7 +20,7 @@ from pyspark.sql import functions as f
 
 from common import Answer, Job, tell, told
 from frazil.config import ConnectorSettings
-from frazil.sources.kafka.reader import consumer_config
+from frazil.sources.kafka.consumers import consumer_config
 from frazil.tables.jvm.session import PACKAGES, embedded_catalog
 from workload import FULL_NAME, METADATA, ORDER, create_table
 
