@@ -18,7 +18,7 @@ from frazil.pipes.record_metadata import created_type
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg.table import CREATED_BY
-from frazil.tables.rules.expiry import kept, needed_by_others, oldest_kept, told_by_snapshots
+from frazil.tables.rules.expiry import kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.schema import remaining
 from frazil.tables.rules.state import MemoryState, ancestors
 
@@ -202,7 +202,7 @@ class MemoryTarget:
         wall, elapsed = int(self._catalog.clock() * 1000), int((now - self._opened) * 1000)
         doomed = set(self._table.older_than(oldest_kept(wall, self._known_since, elapsed, min_age_ms))) - stay
         doomed -= needed_by_others(self._state, doomed)
-        if doomed and not told_by_snapshots(self._state, str(self.name), doomed):
+        if doomed and not named_by_snapshots(self._state, str(self.name), doomed):
             with suppress(Unsorted):
                 self._table.expire(doomed)
 

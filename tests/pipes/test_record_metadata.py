@@ -286,7 +286,7 @@ def test_a_required_field_needs_its_part_to_be_on() -> None:
 
 
 @pytest.mark.parametrize("kind", [VARIANT, TEXT, struct(topic="string")], ids=str)
-def test_a_required_column_needs_something_that_is_told_of_every_record(kind: IcebergType) -> None:
+def test_a_required_column_needs_something_that_every_record_has(kind: IcebergType) -> None:
     needed = column(kind, required=True)
 
     assert record_metadata.unsupported(needed, Conversion()) is None

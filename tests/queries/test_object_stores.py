@@ -14,7 +14,7 @@ from tests.support.s3 import BUCKET, Store
 from frazil.errors import FrazilError, StorageUnavailable
 from frazil.model import TableName
 from frazil.queries import locked, views
-from frazil.queries.failures import told
+from frazil.queries.failures import explained
 from frazil.queries.files import Files
 from frazil.queries.footers import Footers
 from frazil.queries.planning import DataFile, Plan
@@ -130,11 +130,11 @@ def test_nothing_else_in_the_store_is_read(store: Store, locations: list[str]) -
 
 
 def test_a_store_that_does_not_answer_or_has_the_file_no_more_says_so(store: Store, locations: list[str]) -> None:
-    with pytest.raises(FrazilError, match="not there"), told():
+    with pytest.raises(FrazilError, match="not there"), explained():
         viewed(store, [f"s3://{BUCKET}/t/data/gone.parquet"]).execute("FROM t").fetchall()
 
     class Elsewhere:
         owner, endpoint = store.owner, "http://127.0.0.1:1"
 
-    with pytest.raises(StorageUnavailable), told():
+    with pytest.raises(StorageUnavailable), explained():
         viewed(Elsewhere(), locations[:1]).execute("FROM t").fetchall()  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ def told(conversion: Conversion | None = None, **columns: list[Any]) -> dict[str
     return {name: table.column(name).to_pylist() for name, _ in metadata.FIELDS}
 
 
-def test_every_record_is_told_where_it_came_from_and_when() -> None:
+def test_every_record_says_where_it_came_from_and_when() -> None:
     found = told(value=[b"{}", None], timestamp=[5, 6])
 
     assert found["topic"] == ["orders", "orders"]
@@ -55,7 +55,7 @@ def test_a_part_that_is_off_is_not_told(part: MetadataPart, fields: set[str]) ->
     assert every - rest == fields
 
 
-def test_without_metadata_nothing_is_told_and_keys_and_headers_are_not_looked_at() -> None:
+def test_without_metadata_nothing_is_added_and_keys_and_headers_are_not_looked_at() -> None:
     conversion = Conversion(key_converter=ConverterSpec("json"), header_converter=ConverterSpec("json"), metadata=None)
 
     found = told(conversion, value=[b"{}"], key=[b"no json"], headers=[[("h", b"no json")]], timestamp=[5])
@@ -64,9 +64,9 @@ def test_without_metadata_nothing_is_told_and_keys_and_headers_are_not_looked_at
 
 
 def test_what_every_record_has_depends_on_the_parts_that_are_on() -> None:
-    assert metadata.always_told(Conversion()) == {"topic", "offset", "partition", "SnowflakeConnectorPushTime"}
-    assert metadata.always_told(Conversion(metadata=frozenset({"create_time", "topic"}))) == {"topic"}
-    assert metadata.always_told(Conversion(metadata=None)) == set()
+    assert metadata.always_present(Conversion()) == {"topic", "offset", "partition", "SnowflakeConnectorPushTime"}
+    assert metadata.always_present(Conversion(metadata=frozenset({"create_time", "topic"}))) == {"topic"}
+    assert metadata.always_present(Conversion(metadata=None)) == set()
 
 
 def test_a_header_that_is_no_json_is_a_reject_that_names_it_and_its_neighbours_stay() -> None:

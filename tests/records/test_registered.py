@@ -34,7 +34,7 @@ def test_it_names_the_schema_and_the_converters_it_would_need(body: bytes) -> No
 
 
 @pytest.mark.parametrize("body", [b'{"a": 1}', b" [1]\n"])
-def test_json_with_a_schema_is_told_from_avro(body: bytes) -> None:
+def test_json_with_a_schema_is_distinguished_from_avro(body: bytes) -> None:
     (reason,) = reasons(written(1, body)).values()
 
     assert "JSON Schema" in reason

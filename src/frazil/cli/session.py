@@ -22,7 +22,7 @@ def start_spark(home: Path, master: str | None, extra: Mapping[str, str], consol
 
     Raises:
         ProgramMissing: the JVM did not start; the message names the log.
-        SparkConnectRefused: Spark was told to make a Spark Connect session.
+        SparkConnectRefused: Spark is configured to make a Spark Connect session.
     """
     log = home / "logs" / "spark.log"
     with console.status("InitialOffsets Spark (the first time it fetches Iceberg's jars) …"), jvm_output_to(log):
@@ -41,7 +41,7 @@ def open_session_catalog(wanted: Asked, console: Console) -> Iterator[tuple[Spar
 
     Raises:
         ProgramMissing: the JVM did not start; the message names the log.
-        SparkConnectRefused: Spark was told to make a Spark Connect session.
+        SparkConnectRefused: Spark is configured to make a Spark Connect session.
         CatalogUnavailable: the catalog does not answer.
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
     """

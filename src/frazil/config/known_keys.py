@@ -82,7 +82,7 @@ NO_EFFECT: Mapping[str, str] = {
     "errors.retry.delay.max.ms": "frazil paces its own retries",
     "errors.retry.timeout": "converting a record again gives the same result, so it is not retried",
     "jmx": "there are no JMX beans; `frazil channels` shows counters and lag",
-    "provider": "it only told Snowflake who runs Kafka",
+    "provider": "it only let Snowflake know who runs Kafka",
     "snowflake.cache.pipe.exists": _SNOWFLAKE_CACHE,
     "snowflake.cache.pipe.exists.expire.ms": _SNOWFLAKE_CACHE,
     "snowflake.cache.table.exists": _SNOWFLAKE_CACHE,

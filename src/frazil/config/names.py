@@ -1,7 +1,7 @@
 """Names: any text as one that needs no quotes, the way the Snowflake connector does it; and names no table can have.
 
 Connector names are always sanitised; topics without an entry in `snowflake.topic2table.map` are, unless the connector
-is told to leave them. The result is the same as the original's to the last digit, so that a moved connector finds its
+is set to leave them. The result is the same as the original's to the last digit, so that a moved connector finds its
 tables again.
 """
 

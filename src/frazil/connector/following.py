@@ -73,7 +73,7 @@ class Followers:
             lower: whether its catalog is known to have names in lower case only.
 
         Raises:
-            FollowRefused: it cannot be told which table that is, or it is none of the connector's.
+            FollowRefused: which table that is cannot be known, or it is none of the connector's.
         """
         require_one(self._settings, table, lower=lower)
         subscription = Subscription(self._settings, self._session, function, after, self._alarm)

@@ -138,7 +138,7 @@ class Connector:
             table: the table to follow; only needed where the connector has several.
 
         Raises:
-            FollowRefused: it cannot be told which table that is, or it is none of the connector's.
+            FollowRefused: which table that is cannot be known, or it is none of the connector's.
         """
         run, ingestion = self._run, self._ingestion
         ends = self.state in ENDED or self._signals.stopping.is_set()

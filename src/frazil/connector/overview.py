@@ -80,9 +80,9 @@ class _Desk:
             self._said = None
             return found
         reached = not self._source.done() or self._source.exception() is None
-        told = "the broker did not answer" if reached else "the broker cannot be asked"
+        warning = "the broker did not answer" if reached else "the broker cannot be asked"
         if cause != self._said:
-            _log.warning(told, connector=self._known.name, cause=cause)
+            _log.warning(warning, connector=self._known.name, cause=cause)
         self._said = cause
         latest = self._latest.result() if self._latest.done() and self._latest.exception() is None else {}
         return asked.channels(latest, None)

@@ -1,4 +1,4 @@
-"""Whether the process that owns a table still runs, as far as that can be told from outside."""
+"""Whether the process that owns a table still runs, as far as that shows from outside."""
 
 from __future__ import annotations
 

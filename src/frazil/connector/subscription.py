@@ -1,6 +1,6 @@
 """`foreach_commit`: a function that gets the rows of each commit to one table, in a thread of its own.
 
-Nothing is queued. The thread is told that there may be something new, and reads the table's history from the last
+Nothing is queued. The thread is woken when there may be something new, and reads the table's history from the last
 commit it delivered: what was and what comes are one, and a slow function holds up nobody. What that costs is snapshots,
 for those it still needs are kept.
 """
@@ -85,7 +85,7 @@ class Subscription:
 
     @property
     def error(self) -> FrazilError | None:
-        """Why it ended before it was told to; the connector fails with it."""
+        """Why it ended before it was asked to; the connector fails with it."""
         return self._error
 
     @property
@@ -147,7 +147,7 @@ class Subscription:
 
     def _run(self) -> None:
         try:
-            self._deliver_until_told()
+            self._deliver_until_asked_to_end()
         except FrazilError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not go on without it)
@@ -155,7 +155,7 @@ class Subscription:
             _log.error("unexpected error", connector=self._settings.name, traceback=traceback.format_exc())
             self._fail(Unexpected(error))
 
-    def _deliver_until_told(self) -> None:
+    def _deliver_until_asked_to_end(self) -> None:
         commits: Commits | None = None
         while True:
             # First this, then what there is: so nothing is left that was committed before.
@@ -168,10 +168,10 @@ class Subscription:
             except Transient as error:
                 if not answers(self._session):
                     raise SparkEnded from error
-                # Told to end; or stamina is switched off in this process, where it takes no second attempt.
+                # Asked to end; or stamina is switched off in this process, where it takes no second attempt.
                 if self._wait_out(error, 1, FIRST):
                     continue
-            if self._is_told(finishing=finishing):
+            if self._is_asked_to_end(finishing=finishing):
                 return
             self._wake.wait()
             self._wake.clear()
@@ -212,7 +212,7 @@ class Subscription:
             )
         return not self._stopping.wait(seconds)
 
-    def _is_told(self, *, finishing: bool) -> bool:
+    def _is_asked_to_end(self, *, finishing: bool) -> bool:
         """Whether to end; from then on a start makes another thread."""
         with self._lock:
             # A start may have come in between.

@@ -56,7 +56,7 @@ class Absences:
         self._absent: set[str] = set()
 
     def look(self, read: Iterable[str], found: Mapping[str, object]) -> None:
-        """Compare what there is with what the connector reads and was told to read."""
+        """Compare what there is with what the connector reads and was set to read."""
         absent = {*self._settings.source.topics, *read} - found.keys()
         for topic in sorted(absent - self._absent):
             _log.warning(

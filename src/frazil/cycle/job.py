@@ -59,7 +59,7 @@ class StagingJob:
         self._local = self._context.master.startswith("local")
         self._prepared = False
         self._speculates = self._context.getConf().get("spark.speculation", "false") == "true"
-        """Whether Spark starts tasks a second time that take long; which of them it did cannot be told."""
+        """Whether Spark starts tasks a second time that take long; which of them it did does not show."""
 
         if self._local and "PYSPARK_PYTHON" not in os.environ:
             # Workers on this machine are this Python, not whichever `python3` comes first on PATH.

@@ -133,8 +133,8 @@ class OrphanCleanup:
                     return
                 name, uuid, replaced = self._due.popleft()
             try:
-                # A table of its own, freshly read: the connector's thread goes on with the one it opened, and was told
-                # what becomes of structured headers.
+                # A table of its own, freshly read: the connector's thread goes on with the one it opened, and has
+                # said what becomes of structured headers.
                 table = self._catalog.open(name, None, replace(self._settings.conversion, structured_headers=False))
                 if table.uuid == uuid:
                     sweep(table, self._settings.key, replaced, (self._settings.orphans_min_age_ms or 0) / 1000)

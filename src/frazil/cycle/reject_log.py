@@ -16,7 +16,7 @@ _EVERY: Final = 60.0
 """Seconds between two lines for the same kind."""
 
 _MOST: Final = 200
-"""Kinds told apart; a topic can hold more of them than a log is for."""
+"""Kinds that are counted each; a topic can hold more of them than a log is for."""
 
 _log = structlog.get_logger(__name__)
 

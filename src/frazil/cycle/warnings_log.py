@@ -32,9 +32,9 @@ class WarningsLog:
         new: list[str] = []
         for part in staged:
             for key, count in part.dropped.items():
-                told = self.dropped.note(f"{name}.{key}", count)
-                if told is not None:
-                    new.append(told.removeprefix(f"{name}."))
+                noted = self.dropped.note(f"{name}.{key}", count)
+                if noted is not None:
+                    new.append(noted.removeprefix(f"{name}."))
             if part.rejects and self._logs_rejects:
                 self._rejects.add(str(name), part.rejects.kinds)
         for key in new[:_LINES]:

@@ -247,5 +247,5 @@ def cluster_id() -> str:
 
 def tail(log: Path, lines: int = 15) -> str:
     """The last lines of `log`, without Java's stack frames."""
-    told = [line for line in log.read_text(errors="replace").splitlines() if not line.startswith("\t")]
-    return "\n".join(told[-lines:])
+    messages = [line for line in log.read_text(errors="replace").splitlines() if not line.startswith("\t")]
+    return "\n".join(messages[-lines:])

@@ -67,7 +67,7 @@ def is_metadata_name(name: str) -> bool:
 
 
 def expression(column: Column) -> str:
-    """SQL for the column's value over the columns `frazil.records.convert` makes; NULL if nothing is told of a record.
+    """SQL for the column's value over the columns `frazil.records.convert` makes; NULL if nothing is known of a record.
 
     The column is one that `unsupported` has no objection to.
     """
@@ -94,12 +94,12 @@ def document() -> str:
 
 def unsupported(column: Column, conversion: Conversion) -> str | None:
     """Why a table's RECORD_METADATA cannot be written as records are converted, if it cannot; goes with `REMEDY`."""
-    told = metadata.always_told(conversion)
-    if column.required and not told:
+    always = metadata.always_present(conversion)
+    if column.required and not always:
         return "it must not be NULL, and the settings snowflake.metadata.* leave it NULL"
     match column.type:
         case StructType(fields=fields):
-            return _unsupported_struct(fields, told)
+            return _unsupported_struct(fields, always)
         case Primitive(name="variant" | "string"):
             return None
         case other:
@@ -118,18 +118,18 @@ def keeps_structure(column: Column) -> bool:
     return isinstance(column.type, Primitive)
 
 
-def _unsupported_struct(fields: Sequence[Column], told: frozenset[str]) -> str | None:
+def _unsupported_struct(fields: Sequence[Column], always: frozenset[str]) -> str | None:
     known = {_known(field) for field in fields}
     if known == {None}:
         return f"its type is {StructType(tuple(fields))}"
-    return next((found for field in fields if (found := _unsupported_field(field, told))), None) or next(
+    return next((found for field in fields if (found := _unsupported_field(field, always))), None) or next(
         _twice(fields), None
     )
 
 
-def _unsupported_field(field: Column, told: frozenset[str]) -> str | None:
+def _unsupported_field(field: Column, always: frozenset[str]) -> str | None:
     name = _known(field)
-    if field.required and name not in told:
+    if field.required and name not in always:
         return f"its field {field.name} must not be NULL, and not every record has one"
     if name is None:
         found = types.unsupported(StructType((field,)))

@@ -96,7 +96,7 @@ def read_type(kind: IcebergType) -> str:
 
 
 def json_structure(kind: IcebergType) -> object:
-    """What `from_json` is told to read, as a JSON value."""
+    """What `from_json` is to read, as a JSON value."""
     match kind:
         case ListType(element=element):
             return [json_structure(element)]
@@ -168,7 +168,7 @@ def paths_within(path: str, kind: IcebergType) -> Iterator[str]:
 def file_name(column: Column) -> str:
     """What a column is called in data files; readers go by field ids.
 
-    DuckDB finds no column with capital letters when it is told which VARIANTs not to shred.
+    DuckDB finds no column with capital letters when the statement names VARIANTs not to shred.
     """
     return column.name.lower() if column.type == VARIANT else column.name
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from frazil.errors import InvalidQuery
 from frazil.queries import listing
 from frazil.queries.answer import Answer
-from frazil.queries.failures import FileGone, told
+from frazil.queries.failures import FileGone, explained
 from frazil.queries.lake import CatalogLake
 from frazil.queries.preparing import SPILL, Preparing
 from frazil.queries.spark import NeedsSpark
@@ -105,12 +105,12 @@ class Engine:
 
     def _read(self, compiled: Compiled) -> Answer:
         cancelling = self._cancelling
-        with told():
+        with explained():
             connection, _ = self._preparing.prepare(compiled, cancelling)
         with self._lock:
             self._running.add(connection)
         try:
-            with told():
+            with explained():
                 _only_selects(connection, compiled.text)
                 reader = connection.sql(compiled.text).to_arrow_reader(_ROWS)
                 first = next(iter(reader), None)
@@ -134,7 +134,7 @@ class Engine:
                 first = None
             batches = iter(rest)
             while True:
-                with told():
+                with explained():
                     batch = next(batches, None)
                 if batch is None:
                     return
@@ -143,7 +143,7 @@ class Engine:
             self._end(connection)
 
     def _explain(self, compiled: Compiled) -> Answer:
-        with told():
+        with explained():
             connection, plans = self._preparing.prepare(compiled, self._cancelling)
             try:
                 _only_selects(connection, compiled.text)

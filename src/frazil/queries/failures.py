@@ -31,7 +31,7 @@ class FileGone(InvalidQuery):
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Raise what DuckDB raises as an error of ours.
 
     Raises:

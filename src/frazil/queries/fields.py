@@ -157,9 +157,9 @@ def name_mapping(text: str) -> NameMapping:
     return _mapped(orjson.loads(text))
 
 
-def _mapped(told: Iterable[Field]) -> dict[int, tuple[str, NameMapping]]:
+def _mapped(fields: Iterable[Field]) -> dict[int, tuple[str, NameMapping]]:
     return {
         each["field-id"]: (each["names"][0], _mapped(each.get("fields", ())))
-        for each in told
+        for each in fields
         if "field-id" in each and each.get("names")
     }

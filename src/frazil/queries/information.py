@@ -63,13 +63,13 @@ _TOTALS: Final = {"ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"}
 _ARROW: Final = {"string": pa.string(), "long": pa.int64(), "timestamptz": pa.timestamp("us", "UTC")}
 
 
-def create(connection: duckdb.DuckDBPyConnection, scan: Scan, told: pa.Table) -> None:
+def create(connection: duckdb.DuckDBPyConnection, scan: Scan, rows: pa.Table) -> None:
     """Make the table of a scan of information_schema."""
-    connection.register("frazil told", told)
-    names = told.column_names if scan.columns is None else list(scan.columns) or told.column_names[:1]
+    connection.register("frazil rows", rows)
+    names = rows.column_names if scan.columns is None else list(scan.columns) or rows.column_names[:1]
     columns = ", ".join(ident(each) for each in names)
-    connection.execute(f'CREATE TABLE {ident(scan.place)} AS SELECT {columns} FROM "frazil told"')
-    connection.unregister("frazil told")
+    connection.execute(f'CREATE TABLE {ident(scan.place)} AS SELECT {columns} FROM "frazil rows"')
+    connection.unregister("frazil rows")
 
 
 def names(lake: CatalogLake) -> Iterator[TableName]:

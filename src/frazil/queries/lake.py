@@ -13,7 +13,7 @@ from frazil.tables.rules.schema import columns_from_json
 
 
 class CatalogLake:
-    """A `frazil.snowflake.lake.Lake` over a catalog; what it was told once it says again until `forget`."""
+    """A `frazil.snowflake.lake.Lake` over a catalog; what it heard once it says again until `forget`."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog

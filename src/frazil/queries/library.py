@@ -56,7 +56,7 @@ class Rows:
 
     @property
     def schema(self) -> pa.Schema:
-        """Arrow's schema; columns of one name are told apart by numbers."""
+        """Arrow's schema; columns of one name are distinguished by numbers."""
         return self._answer.batches.schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:

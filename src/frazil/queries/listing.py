@@ -111,8 +111,8 @@ def _table(parts: Sequence[Name], lake: CatalogLake) -> TableName:
 
 
 def _totals(table: TableName, lake: CatalogLake) -> tuple[Any, ...]:
-    told = totals(table, lake)
-    return tuple(told.get(each) for each in ("ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"))
+    facts = totals(table, lake)
+    return tuple(facts.get(each) for each in ("ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"))
 
 
 def _is_like(name: str, pattern: str | None) -> bool:

@@ -108,37 +108,37 @@ def _tasks(table: OpenTable, scan: Scan, version: Version, condition: str | None
     if condition is not None:
         java = java.filter(java_type(jvm, _EXPRESSIONS).fromJson(condition, java.schema()))
     tasks = java_type(jvm, LISTS).newArrayList(java.planFiles())
-    told = java_type(jvm, _RESPONSES).builder(table.java.specs()).withFileScanTasks(tasks).build()
-    return str(java_type(jvm, f"{_RESPONSES}Parser").toJson(told))
+    response = java_type(jvm, _RESPONSES).builder(table.java.specs()).withFileScanTasks(tasks).build()
+    return str(java_type(jvm, f"{_RESPONSES}Parser").toJson(response))
 
 
 def _files(text: str) -> tuple[DataFile, ...]:
-    told = orjson.loads(text)
-    deletes = [_delete_file(each) for each in told.get("delete-files", ())]
-    return tuple(_data_file(each, deletes) for each in told.get("file-scan-tasks", ()))
+    plan = orjson.loads(text)
+    deletes = [_delete_file(each) for each in plan.get("delete-files", ())]
+    return tuple(_data_file(each, deletes) for each in plan.get("file-scan-tasks", ()))
 
 
-def _delete_file(told: dict[str, Any]) -> DeleteFile:
+def _delete_file(file: dict[str, Any]) -> DeleteFile:
     return DeleteFile(
-        told["content"],
-        told["file-path"],
-        told["file-format"],
-        tuple(told.get("equality-ids", ())),
-        told.get("referenced-data-file"),
-        told.get("content-offset", 0),
-        told.get("content-size-in-bytes", 0),
+        file["content"],
+        file["file-path"],
+        file["file-format"],
+        tuple(file.get("equality-ids", ())),
+        file.get("referenced-data-file"),
+        file.get("content-offset", 0),
+        file.get("content-size-in-bytes", 0),
     )
 
 
 def _data_file(task: dict[str, Any], deletes: Sequence[DeleteFile]) -> DataFile:
-    told = task["data-file"]
+    file = task["data-file"]
     return DataFile(
-        told["file-path"],
-        told["file-format"],
-        told["record-count"],
-        told["file-size-in-bytes"],
-        told["spec-id"],
-        tuple(told["partition"]),
+        file["file-path"],
+        file["file-format"],
+        file["record-count"],
+        file["file-size-in-bytes"],
+        file["spec-id"],
+        tuple(file["partition"]),
         tuple(deletes[each] for each in task.get("delete-file-references", ())),
     )
 

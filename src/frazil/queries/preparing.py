@@ -41,16 +41,16 @@ class Preparing:
 
     def prepare(self, compiled: Compiled, cancelling: Cancelling) -> tuple[duckdb.DuckDBPyConnection, dict[str, Plan]]:
         """A connection that reads what a query needs and nothing else, and the plans by the scans' places."""
-        planned = [(scan, *cancelling.wait(self._planning(scan))) for scan in compiled.scans if not _is_told(scan)]
+        planned = [(scan, *cancelling.wait(self._planning(scan))) for scan in compiled.scans if not _is_listing(scan)]
         connection = locked.opened(self._scratch / SPILL)
         try:
             cancelling.on_cancel(lambda: _interrupt(connection))
             files = Files(connection)
             reading = views.Reading(connection, files, self._footers)
             for scan in compiled.scans:
-                if _is_told(scan):
-                    told = cancelling.wait(partial(information.rows, scan, self._lake))
-                    information.create(connection, scan, told)
+                if _is_listing(scan):
+                    rows = cancelling.wait(partial(information.rows, scan, self._lake))
+                    information.create(connection, scan, rows)
             for scan, table, version, found in planned:
                 self._view(scan, table, version, found, reading)
                 cancelling.check()
@@ -93,7 +93,7 @@ def _interrupt(connection: duckdb.DuckDBPyConnection) -> None:
         connection.interrupt()
 
 
-def _is_told(scan: Scan) -> bool:
+def _is_listing(scan: Scan) -> bool:
     """Whether it is a table of information_schema, which is in no file."""
     return scan.table.namespace == (INFORMATION_SCHEMA,)
 

@@ -45,10 +45,10 @@ class PlannedFiles(AbstractFileSystem):  # type: ignore[misc]
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         """Its name and its size."""
         found = self._place(path)
-        told = found.system.get_file_info(found.path)
-        if told.size is None:
+        info = found.system.get_file_info(found.path)
+        if info.size is None:
             raise FileNotFoundError(path)
-        return {"name": path, "size": told.size, "type": "file"}
+        return {"name": path, "size": info.size, "type": "file"}
 
     def modified(self, _path: str) -> datetime:
         """A time that is always the same, as the file is."""

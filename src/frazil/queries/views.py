@@ -70,7 +70,7 @@ def wanted(scan: Scan, fields: Sequence[Field]) -> list[Field]:
 
 
 def called(chosen: Sequence[Field], fields: Sequence[Field]) -> list[str]:
-    """What the columns of a view are called: as the table spells them, told apart where only case does."""
+    """What the columns of a view are called: as the table spells them, distinguished where only case does."""
     names = [each["name"] for each in fields]
     known = dict(zip(names, place_names(names), strict=True))
     return [known[each["name"]] for each in chosen]

@@ -1,1 +1,1 @@
-"""From a record's bytes to JSON text, and what is told about the record beside its value."""
+"""From a record's bytes to JSON text, and what is known of the record beside its value."""

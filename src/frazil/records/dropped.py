@@ -9,7 +9,7 @@ OTHER: Final = "(other keys)"
 """What keys that are one too many are counted as."""
 
 _MOST: Final = 1000
-"""Keys told apart: where keys are made up record by record, there is no end of them."""
+"""Keys that are counted each: where keys are made up record by record, there is no end of them."""
 
 _LONGEST: Final = 300
 """Characters of a key that are kept."""
@@ -20,9 +20,9 @@ class Dropped(Counter[str]):
 
     def note(self, key: str, count: int) -> str | None:
         """Count values of a key; return what it is counted as if that is new."""
-        told = key if len(key) <= _LONGEST else f"{key[:_LONGEST]}…"
-        if told not in self and len(self) >= _MOST:
-            told = OTHER
-        new = told not in self
-        self[told] += count
-        return told if new else None
+        name = key if len(key) <= _LONGEST else f"{key[:_LONGEST]}…"
+        if name not in self and len(self) >= _MOST:
+            name = OTHER
+        new = name not in self
+        self[name] += count
+        return name if new else None

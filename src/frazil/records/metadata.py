@@ -76,7 +76,7 @@ def column_type() -> StructType:
     )
 
 
-def always_told(conversion: Conversion) -> frozenset[str]:
+def always_present(conversion: Conversion) -> frozenset[str]:
     """The fields every record has."""
     parts = (conversion.metadata or frozenset()) - {"create_time"}
     return frozenset(name for part in parts for name in _FIELDS_OF[part])

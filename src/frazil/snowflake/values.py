@@ -1,4 +1,4 @@
-"""VARIANTs among other values: what Snowflake converts without being told to."""
+"""VARIANTs among other values: what Snowflake converts by itself."""
 
 from __future__ import annotations
 

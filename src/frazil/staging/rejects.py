@@ -19,10 +19,10 @@ OTHER: Final = "other reasons"
 """The kind that counts what is one kind too many."""
 
 _KINDS: Final = 20
-"""Kinds the driver is told of; the file has every reject with its reason."""
+"""Kinds that the driver hears of; the file has every reject with its reason."""
 
 _SHOWN: Final = 300
-"""Characters of a reason, and bytes of a value, that the driver is told of."""
+"""Characters of a reason, and bytes of a value, that the driver hears of."""
 
 _QUOTED: Final = r"""'(?:[^'\\]|\\.)*'…?|"(?:[^"\\]|\\.)*"…?"""
 """What a reason, or the name of a key that can be no column, shows of the record."""

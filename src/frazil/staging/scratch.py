@@ -1,6 +1,6 @@
 """A private directory for every worker, and the end of those that dead workers have left.
 
-Spark ends its workers without ceremony. Whether one is gone cannot be told by its process id: containers on one machine
+Spark ends its workers without ceremony. Whether one is gone does not show in its process id: containers on one machine
 may share a directory for temporary files and not see each other's processes. So each worker holds a lock on its
 directory, which the system takes from it when it ends, however it ends.
 """

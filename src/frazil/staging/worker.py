@@ -33,7 +33,7 @@ _MANY: Final = 50_000
 """Objects more than at the last collection from which on it is looked which of them are garbage."""
 
 _frozen = False
-"""Whether the garbage collector has been told to pass over what imports have made."""
+"""Whether the garbage collector passes over what imports have made."""
 
 _scratch: Path | None = None
 _connection: duckdb.DuckDBPyConnection | None = None

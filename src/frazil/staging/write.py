@@ -37,7 +37,7 @@ def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[C
     options = [_FORMAT, f"FIELD_IDS {field_ids(columns)}", "RETURN_STATS"]
     variants = [file_name(column) for column in columns if column.type == VARIANT]
     if variants:
-        # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless told not to.
+        # Iceberg's vectorised reader fails on many files with shredded variants, and DuckDB shreds unless asked not to.
         options.append("SHREDDING {" + ", ".join(f"{ident(name)}: 'VARIANT'" for name in variants) + "}")
     written = _copied(connection, select, path, options)
     if _has_negative_zero(connection, columns, written.statistics, path):

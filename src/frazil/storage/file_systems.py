@@ -1,6 +1,6 @@
 """From a location, and what opens it, to one of Arrow's file systems.
 
-What opens a location is told in the properties of Iceberg's FileIO (`s3.endpoint`, `gcs.oauth2.token` …), wherever the
+What opens a location is given in the properties of Iceberg's FileIO (`s3.endpoint`, `gcs.oauth2.token` …), wherever the
 catalog has them from. A property that changes what is written, or how it is reached, and that Arrow cannot follow is
 refused: a file must not lie unencrypted where it was to be encrypted.
 """
@@ -122,9 +122,9 @@ def _s3_credentials(access: Access) -> dict[str, Any]:
 
 def _region(bucket: str, *, elsewhere: bool) -> str | None:
     """Where a bucket is, if nobody says so; None leaves it to the SDK. Who is not Amazon rarely looks at it."""
-    told = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    if told or elsewhere:
-        return told or "us-east-1"
+    configured = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if configured or elsewhere:
+        return configured or "us-east-1"
     try:
         return str(fs.resolve_s3_region(bucket))
     except (OSError, pa.ArrowException):
@@ -163,15 +163,15 @@ def _azure(scheme: str, authority: str, access: Access) -> fs.FileSystem:
     # `.dfs.core.windows.net`, or `.blob.…` as wasb has it; other clouds have other endings.
     ending = domain.partition(".")[2] or "core.windows.net"
     parts = access.get(f"adls.connection-string.{host}", "").split(";")
-    told = dict(part.split("=", 1) for part in parts if "=" in part)
-    if told and not {"AccountKey", "SharedAccessSignature"} & told.keys():
+    settings = dict(part.split("=", 1) for part in parts if "=" in part)
+    if settings and not {"AccountKey", "SharedAccessSignature"} & settings.keys():
         problem = "its connection string has neither AccountKey nor SharedAccessSignature"
         raise StorageNotSupported(f"{scheme}://{authority}: {problem}. Add one of them.")
     mine = access.get("adls.auth.shared-key.account.name", account) == account
     return fs.AzureFileSystem(
         account,
-        account_key=told.get("AccountKey") or (access.get("adls.auth.shared-key.account.key") if mine else None),
-        sas_token=told.get("SharedAccessSignature") or _sas(access, account, host),
+        account_key=settings.get("AccountKey") or (access.get("adls.auth.shared-key.account.key") if mine else None),
+        sas_token=settings.get("SharedAccessSignature") or _sas(access, account, host),
         blob_storage_authority=f".blob.{ending}",
         dfs_storage_authority=f".dfs.{ending}",
         client_id=access.get("adls.client-id"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from frazil.tables.defaults import SPARK_CATALOG
-from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_told, local_jars
+from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_definition, local_jars
 
 LAKE = {"spark.sql.catalog.lake": SPARK_CATALOG, "spark.sql.catalog.lake.type": "rest"}
 
 
 def test_the_properties_of_a_catalog_are_those_below_its_name():
-    told = catalog_told(
+    definition = catalog_definition(
         {
             **LAKE,
             "spark.sql.catalog.lake.warehouse": "s3://lake/w",
@@ -22,13 +22,13 @@ def test_the_properties_of_a_catalog_are_those_below_its_name():
         "lake",
     )
 
-    assert told.properties == {"type": "rest", "warehouse": "s3://lake/w"}
-    assert told.warehouse == "s3://lake/w"
-    assert told.hadoop == {}
+    assert definition.properties == {"type": "rest", "warehouse": "s3://lake/w"}
+    assert definition.warehouse == "s3://lake/w"
+    assert definition.hadoop == {}
 
 
-def test_hadoop_is_told_what_spark_would_tell_it_and_the_catalogs_own_word_wins():
-    told = catalog_told(
+def test_hadoop_is_given_what_spark_would_tell_it_and_the_catalogs_own_word_wins():
+    definition = catalog_definition(
         {
             **LAKE,
             "spark.hadoop.fs.s3a.access.key": "of spark",
@@ -40,7 +40,7 @@ def test_hadoop_is_told_what_spark_would_tell_it_and_the_catalogs_own_word_wins(
         "lake",
     )
 
-    assert told.hadoop == {
+    assert definition.hadoop == {
         "fs.s3a.access.key": "of spark",
         "fs.s3a.secret.key": "s",
         "fs.s3a.endpoint": "http://other",
@@ -60,7 +60,7 @@ def test_hadoop_is_told_what_spark_would_tell_it_and_the_catalogs_own_word_wins(
 )
 def test_what_only_spark_can_do_is_left_to_it(settings: dict[str, str], reason: str):
     with pytest.raises(NeedsSpark, match=reason):
-        catalog_told(settings, {}, "lake")
+        catalog_definition(settings, {}, "lake")
 
 
 def test_jars_of_this_machine_are_taken_as_they_are():

@@ -37,7 +37,7 @@ def session_says(home: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_without_an_archive_the_jvm_is_told_of_none(cache: Path) -> None:
+def test_without_an_archive_the_jvm_is_given_none(cache: Path) -> None:
     assert class_archive.archive(PACKAGES).parent == cache
     assert class_archive.using(class_archive.archive(PACKAGES)) == ""
 

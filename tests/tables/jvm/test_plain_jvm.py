@@ -61,7 +61,7 @@ def test_its_token_is_neither_on_its_command_line_nor_in_its_environment(jvm: Pl
     assert token not in " ".join(process.environ().values())
 
 
-def test_what_spark_submit_is_told_it_does_not_hear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_spark_submit_is_given_it_does_not_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.catalog.lake.token=hush pyspark-shell")
     jvm = PlainJvm([f"{spark_home()}/jars/*"], (), tmp_path / "log")
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from frazil.tables.defaults import EMBEDDED, embedded_catalog
 from frazil.tables.jvm import class_archive
-from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_told
+from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_definition
 from frazil.tables.jvm.plain_jvm import PlainJvm, jvm_options
 from frazil.tables.jvm.preparing import prepare
 from frazil.tables.jvm.sessionless import Sessionless
@@ -30,7 +30,7 @@ def test_the_archive_is_made_once_and_a_jvm_starts_with_it(cache: Path, tmp_path
 
     again = prepare({}, tmp_path / "log")
     jvm = PlainJvm(again.entries, jvm_options({}, class_archive.using(again.archive)), tmp_path / "log")
-    opening = Sessionless(catalog_told(embedded_catalog(tmp_path), {}, EMBEDDED), jvm)
+    opening = Sessionless(catalog_definition(embedded_catalog(tmp_path), {}, EMBEDDED), jvm)
     try:
         options = list(
             opening.gateway.jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()

@@ -12,7 +12,7 @@ from frazil.errors import CatalogNotIceberg, CatalogUnavailable
 from frazil.model import Conversion, TableName
 from frazil.tables.defaults import EMBEDDED, SPARK_CATALOG, embedded_catalog
 from frazil.tables.iceberg.catalog import Catalog
-from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_told
+from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_definition
 from frazil.tables.jvm.class_path import ClassPath, class_path
 from frazil.tables.jvm.jars import Packages
 from frazil.tables.jvm.plain_jvm import PlainJvm, jvm_options
@@ -36,7 +36,7 @@ def opened(path: ClassPath, tmp_path: Path) -> Iterator[object]:
 
     def opening(settings: dict[str, str], name: str, class_path: ClassPath = path) -> Sessionless:
         jvm = PlainJvm(class_path.entries, jvm_options(settings, ""), tmp_path / "log")
-        begun = Sessionless(catalog_told(settings, {}, name), jvm)
+        begun = Sessionless(catalog_definition(settings, {}, name), jvm)
         started.append(begun)
         return begun
 
@@ -51,7 +51,7 @@ def lake(**properties: str) -> dict[str, str]:
 
 
 def catalog_of(opening: Sessionless) -> Catalog:
-    return Catalog(opening.catalog, opening.gateway, opening.told.name)
+    return Catalog(opening.catalog, opening.gateway, opening.definition.name)
 
 
 def test_what_one_jvm_creates_the_next_one_finds(opened, tmp_path: Path):
@@ -86,7 +86,7 @@ def test_a_catalog_that_cannot_be_reached_is_unavailable(opened):
             _ = opening.catalog
 
 
-def test_a_catalog_that_is_told_too_little_is_no_catalog(opened):
+def test_a_catalog_that_is_given_too_little_is_no_catalog(opened):
     with pytest.raises(CatalogNotIceberg, match="'lake' cannot be used"):
         _ = opened(lake(type="jdbc"), "lake").catalog
 

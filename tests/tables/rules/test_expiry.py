@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from frazil.tables.rules.expiry import MOST_KEPT, kept, needed_by_others, oldest_kept, told_by_snapshots
+from frazil.tables.rules.expiry import MOST_KEPT, kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.state import PUBLISHED_WAP
 from frazil.tables.rules.tokens import key_of
 
@@ -14,9 +14,9 @@ def test_snapshots_may_go_while_every_mirror_tells_the_tokens() -> None:
     history.ours(7, connector="ANOTHER")
     history.foreign(operation="replace")
 
-    assert told_by_snapshots(history.state, TABLE) == []
+    assert named_by_snapshots(history.state, TABLE) == []
     history.expire(1, 2, 3)
-    assert told_by_snapshots(history.state, TABLE) == []
+    assert named_by_snapshots(history.state, TABLE) == []
 
 
 def test_after_a_rollback_snapshots_stay_until_the_connector_has_committed_again() -> None:
@@ -26,9 +26,9 @@ def test_after_a_rollback_snapshots_stay_until_the_connector_has_committed_again
     history.roll_back(to=1)
     history.ours(3, connector="ANOTHER")
 
-    assert told_by_snapshots(history.state, TABLE) == [CONNECTOR]
+    assert named_by_snapshots(history.state, TABLE) == [CONNECTOR]
     history.ours(7)
-    assert told_by_snapshots(history.state, TABLE) == []
+    assert named_by_snapshots(history.state, TABLE) == []
 
 
 def test_snapshots_stay_that_show_that_tokens_are_uncertain() -> None:
@@ -44,7 +44,7 @@ def test_snapshots_stay_that_show_that_tokens_are_uncertain() -> None:
     damaged.properties[key_of(CONNECTOR)] = "damaged"
 
     for history in (rolled_back, picked, damaged):
-        assert told_by_snapshots(history.state, TABLE) == [CONNECTOR]
+        assert named_by_snapshots(history.state, TABLE) == [CONNECTOR]
 
 
 def test_snapshots_that_somebody_needs_are_kept_up_to_a_limit() -> None:
@@ -67,10 +67,10 @@ def test_snapshots_stay_without_which_tokens_would_become_uncertain() -> None:
     history.branch("audit", at=1)
     history.roll_back(to=2)  # forwarded to the branch
 
-    assert told_by_snapshots(history.state, TABLE) == []
-    assert told_by_snapshots(history.state, TABLE, {1}) == [CONNECTOR]
+    assert named_by_snapshots(history.state, TABLE) == []
+    assert named_by_snapshots(history.state, TABLE, {1}) == [CONNECTOR]
     history.ours(7)
-    assert told_by_snapshots(history.state, TABLE, {1, 2}) == []
+    assert named_by_snapshots(history.state, TABLE, {1, 2}) == []
 
 
 def test_the_snapshots_stay_that_tell_the_tokens_of_branches_and_tags() -> None:
@@ -90,7 +90,7 @@ def test_the_snapshots_stay_that_tell_the_tokens_of_branches_and_tags() -> None:
 
     history.expire(7)
     history.roll_back(to=history.references["audit"])
-    assert told_by_snapshots(history.state, TABLE) == [CONNECTOR]
+    assert named_by_snapshots(history.state, TABLE) == [CONNECTOR]
 
 
 def test_no_snapshot_stays_for_a_branch_whose_tokens_have_expired_or_never_were() -> None:

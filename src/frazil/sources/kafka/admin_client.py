@@ -72,7 +72,7 @@ class BrokerAdmin:
         try:
             return request()
         except KafkaException as error:
-            self.admin.poll(0)  # brings what was told aside
+            self.admin.poll(0)  # brings what came aside
             raise translate(error, self._brokers, action, self._refusals) from error
 
     def answer(self, action: str, future: Future[_Answer]) -> _Answer:

@@ -124,7 +124,7 @@ class RangeReader:
         """When a record came, and when anything showed that the consumer had come further."""
 
         self._skipped_any = False
-        """Whether something is covered that only the statistics told of."""
+        """Whether something is covered that shows in the statistics only."""
 
         self._samples = max(1, _SAMPLES // len(ranges))
 
@@ -338,8 +338,8 @@ def _pieces(records: Sequence[Message]) -> Iterator[Sequence[Message]]:
 
 
 def _to_arrow(messages: Sequence[Message]) -> pa.RecordBatch:
-    told = np.fromiter(chain.from_iterable(map(Message.timestamp, messages)), np.int64, 2 * len(messages))
-    kind, stamp = told[::2], told[1::2]
+    timestamps = np.fromiter(chain.from_iterable(map(Message.timestamp, messages)), np.int64, 2 * len(messages))
+    kind, stamp = timestamps[::2], timestamps[1::2]
     headers = headers_of(messages)
     header_type = SCHEMA.field("headers").type
     columns = [

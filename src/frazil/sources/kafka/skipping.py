@@ -18,7 +18,7 @@ STATISTICS: Final = {"statistics.interval.ms": 200}
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Reported:
     """What statistics said of one partition."""
 
     position: int
@@ -32,17 +32,17 @@ class Skipping:
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
-        self._told: dict[int, _Told] = {}
+        self._reported: dict[int, _Reported] = {}
         """What was said last, of the positions that are not certain."""
 
         self._certain: dict[int, int] = {}
 
     def hear(self, statistics: str) -> None:
         """Take what the consumer tells: its `stats_cb`."""
-        told = orjson.loads(statistics)
-        answers = {int(each["nodeid"]): int(each["rx"]) for each in told["brokers"].values()}
-        for name, partition in told["topics"].get(self._topic, {}).get("partitions", {}).items():
-            self._note(int(name), _told(partition, answers))
+        parsed = orjson.loads(statistics)
+        answers = {int(each["nodeid"]): int(each["rx"]) for each in parsed["brokers"].values()}
+        for name, partition in parsed["topics"].get(self._topic, {}).get("partitions", {}).items():
+            self._note(int(name), _reported(partition, answers))
 
     def position(self, partition: int) -> int:
         """An offset before which every record of a partition is in the consumer's queue, or was taken out of it.
@@ -51,20 +51,20 @@ class Skipping:
         """
         return self._certain.get(partition, -1)
 
-    def _note(self, partition: int, now: _Told | None) -> None:
-        before = self._told.get(partition)
+    def _note(self, partition: int, now: _Reported | None) -> None:
+        before = self._reported.get(partition)
         if now is None or before is None or now.broker != before.broker:
-            self._told.pop(partition, None)
+            self._reported.pop(partition, None)
         elif now.answers > before.answers:
             self._certain[partition] = max(before.position, self.position(partition))
         else:
             return
         if now is not None:
-            self._told[partition] = now
+            self._reported[partition] = now
 
 
-def _told(partition: Mapping[str, Any], answers: Mapping[int, int]) -> _Told | None:
+def _reported(partition: Mapping[str, Any], answers: Mapping[int, int]) -> _Reported | None:
     position, broker = int(partition["next_offset"]), int(partition["broker"])
     if partition["fetch_state"] != "active" or position < 0 or broker not in answers:
         return None
-    return _Told(position, broker, answers[broker])
+    return _Reported(position, broker, answers[broker])

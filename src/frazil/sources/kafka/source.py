@@ -237,10 +237,10 @@ class KafkaSource:
         deadline = time.monotonic() + self._admin.patience
         while time.monotonic() < deadline:
             self._consumer.poll(_LISTEN)
-            for error, told in self._published:
+            for error, answered in self._published:
                 # The answer to an earlier publication may come late.
-                if {(each.topic, each.partition, each.offset) for each in told} == wanted:
-                    return error or next((each.error for each in told if each.error), None)
+                if {(each.topic, each.partition, each.offset) for each in answered} == wanted:
+                    return error or next((each.error for each in answered if each.error), None)
         raise BrokerUnavailable(self._brokers, action, f"no answer within {self._admin.patience:.0f} s")
 
     def _matching(self) -> list[str]:
@@ -256,7 +256,7 @@ class KafkaSource:
         if topic not in self._warned:
             self._warned.add(topic)
             _log.warning(
-                "the cluster gives this topic no id: making it again under its name cannot be told", topic=topic
+                "the cluster gives this topic no id: making it again under its name would pass unnoticed", topic=topic
             )
         return ""
 

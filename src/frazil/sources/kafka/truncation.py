@@ -1,4 +1,4 @@
-"""Which logs may have been truncated below what was read of them: told by their ends and leader epochs (KIP-320)."""
+"""Which logs may have been truncated below what was read of them: by their ends and leader epochs (KIP-320)."""
 
 from __future__ import annotations
 

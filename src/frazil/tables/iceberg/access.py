@@ -27,8 +27,8 @@ def access(java: Any, jvm: Any, location: str) -> dict[str, str]:
     scheme = location.partition(":")[0].lower()
     if _is_hadoops(files, location):
         prefix = PREFIXES.get(scheme)
-        told = mapping(jvm, files.getConf().getPropsWithPrefix(prefix)) if prefix else {}
-        return properties(told, location)
+        configured = mapping(jvm, files.getConf().getPropsWithPrefix(prefix)) if prefix else {}
+        return properties(configured, location)
     found = mapping(jvm, files.properties())
     for credential in sorted(_credentials(files), key=lambda each: len(str(each.prefix()))):
         # Of those that fit, the longest prefix tells most about the location.

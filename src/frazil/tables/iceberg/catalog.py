@@ -127,8 +127,8 @@ class Catalog:
                 raise
             java = self.create(name, record_metadata.created_type(conversion), create)
         table = self._wrapped(name, java, conversion)
-        told = next((column for column in table.shape().columns if is_metadata(column)), None)
-        if told and conversion.structured_headers and not record_metadata.keeps_structure(told):
+        existing = next((column for column in table.shape().columns if is_metadata(column)), None)
+        if existing and conversion.structured_headers and not record_metadata.keeps_structure(existing):
             _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
         return table
 
@@ -159,16 +159,16 @@ class Catalog:
         """Whether the table exists."""
         return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
 
-    def create(self, table: TableName, told: IcebergType, properties: Mapping[str, str]) -> Any:
+    def create(self, table: TableName, metadata_type: IcebergType, properties: Mapping[str, str]) -> Any:
         """Create the table with RECORD_METADATA only; its other columns come with the first records.
 
         Args:
             table: its name.
-            told: the type of RECORD_METADATA.
+            metadata_type: the type of RECORD_METADATA.
             properties: Iceberg's, over those every created table has.
         """
         self.ensure_namespace(table.namespace)
-        columns = (Column(1, metadata.COLUMN, told),)
+        columns = (Column(1, metadata.COLUMN, metadata_type),)
         schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
         builder = self._java.buildTable(self._identifier(table), schema)
         for key, value in {**PROPERTIES_OF_CREATED, **properties}.items():

@@ -14,7 +14,7 @@ PREFIXES: Final = {
     "gs": "fs.gs.",
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "fs.azure."),
 }
-"""Where Hadoop keeps what is told of a scheme."""
+"""Where Hadoop keeps the configuration of a scheme."""
 
 _S3: Final = {
     "access.key": "s3.access-key-id",
@@ -33,11 +33,11 @@ _ENCRYPTION: Final = {
 _ANONYMOUS: Final = "software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider"
 
 
-def properties(told: Mapping[str, str], location: str) -> Properties:
+def properties(configured: Mapping[str, str], location: str) -> Properties:
     """What opens a location.
 
     Args:
-        told: Hadoop's configuration of the location's scheme, its prefix taken away.
+        configured: Hadoop's configuration of the location's scheme, its prefix taken away.
         location: below a bucket or container.
 
     >>> properties({"access.key": "k", "bucket.lake.access.key": "mine"}, "s3a://lake/t")
@@ -46,13 +46,13 @@ def properties(told: Mapping[str, str], location: str) -> Properties:
     scheme, _, rest = location.partition("://")
     authority = rest.partition("/")[0]
     family = _FAMILIES.get(PREFIXES.get(scheme.lower(), ""))
-    found = family(told, authority) if family else {}
+    found = family(configured, authority) if family else {}
     return {key: value for key, value in found.items() if value}
 
 
-def _s3(told: Mapping[str, str], bucket: str) -> Properties:
+def _s3(configured: Mapping[str, str], bucket: str) -> Properties:
     def get(key: str) -> str:
-        return told.get(f"bucket.{bucket}.{key}", told.get(key, ""))
+        return configured.get(f"bucket.{bucket}.{key}", configured.get(key, ""))
 
     found = {theirs: get(key) for key, theirs in _S3.items()}
     endpoint = get("endpoint")
@@ -67,28 +67,28 @@ def _s3(told: Mapping[str, str], bucket: str) -> Properties:
     return found
 
 
-def _gcs(told: Mapping[str, str], _bucket: str) -> Properties:
-    url = told.get("storage.root.url", "").rstrip("/")
+def _gcs(configured: Mapping[str, str], _bucket: str) -> Properties:
+    url = configured.get("storage.root.url", "").rstrip("/")
     return {
-        "gcs.project-id": told.get("project.id", ""),
+        "gcs.project-id": configured.get("project.id", ""),
         "gcs.service.host": "" if url == "https://storage.googleapis.com" else url,
-        "gcs.encryption-key": told.get("encryption.key", ""),
+        "gcs.encryption-key": configured.get("encryption.key", ""),
     }
 
 
-def _azure(told: Mapping[str, str], authority: str) -> Properties:
+def _azure(configured: Mapping[str, str], authority: str) -> Properties:
     container, _, host = authority.rpartition("@")
     account = host.partition(".")[0]
 
     def get(key: str) -> str:
-        return told.get(f"{key}.{host}", told.get(key, ""))
+        return configured.get(f"{key}.{host}", configured.get(key, ""))
 
     found = {
         "adls.client-id": get("account.oauth2.client.id"),
         "adls.client-secret": get("account.oauth2.client.secret"),
         # `https://login.microsoftonline.com/<tenant>/oauth2/token`
         "adls.tenant-id": urlsplit(get("account.oauth2.client.endpoint")).path.strip("/").partition("/")[0],
-        f"adls.sas-token.{host}": get("sas.fixed.token") or told.get(f"sas.{container}.{host}", ""),
+        f"adls.sas-token.{host}": get("sas.fixed.token") or configured.get(f"sas.{container}.{host}", ""),
     }
     if key := get("account.key"):
         found |= {"adls.auth.shared-key.account.name": account, "adls.auth.shared-key.account.key": key}

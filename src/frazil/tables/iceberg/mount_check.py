@@ -29,7 +29,7 @@ def require(name: TableName, java: Any, metadata: str | None, *, has_rows: bool 
         has_rows: whether data files were written already.
 
     Raises:
-        CatalogUnavailable: they are gone, or it cannot be told.
+        CatalogUnavailable: they are gone, or it cannot be known.
     """
     try:
         missing = _missing(java, metadata, has_rows=has_rows)

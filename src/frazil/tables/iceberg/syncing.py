@@ -154,7 +154,7 @@ _log = structlog.get_logger(__name__)
 
 
 def syncing(session: SparkSession, catalog: str) -> SyncBelow:
-    """Have what Iceberg writes to local disks synced: the catalog's warehouse, and wherever the result is told to."""
+    """Have what Iceberg writes to local disks synced: the catalog's warehouse, and wherever the result is given."""
     warehouse = session.conf.get(f"spark.sql.catalog.{catalog}.warehouse", None)
     gateway = session.sparkContext._gateway  # noqa: SLF001 (pyspark has no public way to its gateway)
     return syncing_by(gateway, session.sparkContext._jsc.hadoopConfiguration(), warehouse)  # noqa: SLF001

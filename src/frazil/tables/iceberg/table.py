@@ -22,7 +22,7 @@ from frazil.tables.iceberg.access import access, is_rest
 from frazil.tables.iceberg.java import SCHEMA_PARSER, JvmState, java_class, java_errors, java_message, java_type
 from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
-from frazil.tables.rules.expiry import MOST_KEPT, kept, needed_by_others, oldest_kept, told_by_snapshots
+from frazil.tables.rules.expiry import MOST_KEPT, kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.schema import remaining, schema_to_json
 
 CREATED_BY: Final = "frazil.created"
@@ -250,7 +250,7 @@ class Table:
         expiry = self.java.expireSnapshots().expireOlderThan(before).retainLast(newest)
         doomed = {int(each.snapshotId()) for each in expiry.apply()}
         spared = needed_by_others(state, doomed)
-        if held_by := told_by_snapshots(state, str(self.name), doomed - spared):
+        if held_by := named_by_snapshots(state, str(self.name), doomed - spared):
             _log.warning(
                 "old snapshots are kept: since the table was changed behind their backs, only snapshots tell where "
                 "connectors stand; start them, or reset them",

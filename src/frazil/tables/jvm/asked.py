@@ -11,7 +11,7 @@ from frazil.errors import NothingSetUp
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is told of a catalog. It may hold credentials, and is never shown."""
+    """What a catalog is made with. It may hold credentials, and is never shown."""
 
     home: Path
     spark: Mapping[str, str]
@@ -31,16 +31,16 @@ def asked(home: Path, worker: Path | None) -> Asked:
         NothingSetUp: there is no embedded catalog in `home` and no worker file names another.
         InvalidConfiguration: the worker file cannot be read.
     """
-    told: Mapping[str, str] = {}
+    keys: Mapping[str, str] = {}
     if worker:
         # Without a worker file this third of a second is saved.
         from frazil.config import worker_keys
 
-        told = worker_keys(worker)
-    spark = {key: value for key, value in told.items() if key.startswith("spark.")}
+        keys = worker_keys(worker)
+    spark = {key: value for key, value in keys.items() if key.startswith("spark.")}
     if not spark and not (home / "catalog.db").exists():
         raise NothingSetUp(
             f"there is no catalog in {home}",
             "Run a connector first (frazil run), or name the directory it used: --home or FRAZIL_HOME.",
         )
-    return Asked(home, spark, told.get("frazil.catalog"))
+    return Asked(home, spark, keys.get("frazil.catalog"))

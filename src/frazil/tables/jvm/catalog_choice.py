@@ -1,4 +1,4 @@
-"""Which of the catalogs that Spark is told of holds the tables: pure rules."""
+"""Which of the catalogs in Spark's configuration holds the tables: pure rules."""
 
 from __future__ import annotations
 

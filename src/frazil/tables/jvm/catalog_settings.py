@@ -15,7 +15,7 @@ class NeedsSpark(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogTold:
+class CatalogDefinition:
     """A catalog as it is configured. It may hold credentials, and is never shown."""
 
     name: str
@@ -49,7 +49,7 @@ _OF_THE_ENVIRONMENT: Final = {
 _PATH: Final = re.compile(r"(?:file:)?/|[^:]*$")
 
 
-def catalog_told(settings: Mapping[str, str], environment: Mapping[str, str], name: str) -> CatalogTold:
+def catalog_definition(settings: Mapping[str, str], environment: Mapping[str, str], name: str) -> CatalogDefinition:
     """What is configured of a catalog.
 
     Raises:
@@ -71,7 +71,7 @@ def catalog_told(settings: Mapping[str, str], environment: Mapping[str, str], na
         **{f"hive.{key}": text for key, text in _below(settings, "spark.hive.").items()},
         **_below(properties, "hadoop."),
     }
-    return CatalogTold(name, properties, hadoop)
+    return CatalogDefinition(name, properties, hadoop)
 
 
 def local_jars(settings: Mapping[str, str]) -> list[str]:

@@ -60,10 +60,10 @@ def class_path(settings: Mapping[str, str], packages: Sequence[str]) -> ClassPat
     if (configuration / "spark-env.sh").exists():
         raise NeedsSpark(f"{configuration / 'spark-env.sh'} sets what only spark-submit reads")
     directories = [str(configuration), *(os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"))]
-    told = settings.get("spark.driver.extraClassPath", "").split(os.pathsep)
+    extra = settings.get("spark.driver.extraClassPath", "").split(os.pathsep)
     return ClassPath(
         jars=(f"{spark_home()}/jars/*", *packages, *local_jars(settings)),
-        before=tuple(each for each in told if each),
+        before=tuple(each for each in extra if each),
         after=(
             *(each for each in directories if each and Path(each).is_dir()),
             *(each for each in os.environ.get("SPARK_DIST_CLASSPATH", "").split(os.pathsep) if each),

@@ -30,10 +30,10 @@ class Packages:
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self.coordinates = settings.get("spark.jars.packages", PACKAGES)
-        self.told = {key: settings.get(f"spark.jars.{key}") or None for key in _KEYS}
+        self.options = {key: settings.get(f"spark.jars.{key}") or None for key in _KEYS}
         """What else decides which jars they are."""
 
-        facts = repr((self.coordinates, self.told, str(spark_home())))
+        facts = repr((self.coordinates, self.options, str(spark_home())))
         self._list = cache_directory() / f"jars-{hashlib.sha256(facts.encode()).hexdigest()[:16]}.json"
 
     def jars(self) -> tuple[str, ...] | None:

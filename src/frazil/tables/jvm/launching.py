@@ -1,4 +1,4 @@
-"""Start Spark's JVM so that nobody else on the machine sees what it is told.
+"""Start Spark's JVM so that nobody else on the machine sees its settings.
 
 pyspark would put every setting on the command line of the JVM and of the programs that start it, where `ps` shows it to
 everybody. Spark reads the same settings from a file; this one is the account's own, and gone once they are read.

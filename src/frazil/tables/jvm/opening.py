@@ -1,4 +1,4 @@
-"""A catalog opened without Spark, from what Spark would be told of it."""
+"""A catalog opened without Spark, from the settings that Spark would have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from frazil.tables.defaults import CATALOGS, EMBEDDED, embedded_catalog
 from frazil.tables.jvm import class_archive, spark_defaults
 from frazil.tables.jvm.asked import Asked
 from frazil.tables.jvm.catalog_choice import catalogs, chosen
-from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_told
+from frazil.tables.jvm.catalog_settings import NeedsSpark, catalog_definition
 from frazil.tables.jvm.class_path import ClassPath, class_path
 from frazil.tables.jvm.jars import Packages
 
@@ -65,18 +65,18 @@ def opened(opening: Sessionless, *, to_write: bool) -> Catalog:
     from frazil.tables.iceberg.catalog import Catalog
 
     if not to_write:
-        return Catalog(java, gateway, opening.told.name)
+        return Catalog(java, gateway, opening.definition.name)
     from frazil.tables.iceberg.syncing import syncing_by
 
-    sync_below = syncing_by(gateway, opening.configuration, opening.told.warehouse)
-    return Catalog(java, gateway, opening.told.name, sync_below=sync_below)
+    sync_below = syncing_by(gateway, opening.configuration, opening.definition.warehouse)
+    return Catalog(java, gateway, opening.definition.name, sync_below=sync_below)
 
 
 def _settings(wanted: Asked) -> dict[str, str]:
-    """What Spark would be told.
+    """What Spark would be given.
 
     Raises:
-        NeedsSpark: it is told of something else than a plain session.
+        NeedsSpark: it is given something else than a plain session.
     """
     if spark_defaults.is_submitted():
         raise NeedsSpark("spark-submit has started its JVM")
@@ -86,20 +86,20 @@ def _settings(wanted: Asked) -> dict[str, str]:
     # Spark trims what it reads from files.
     theirs = {**{key: text.strip() for key, text in spark_defaults.settings().items()}, **wanted.spark}
     if spark_defaults.means_connect(theirs):
-        raise NeedsSpark("Spark is told to make a Spark Connect session")
+        raise NeedsSpark("Spark is configured to make a Spark Connect session")
     return {**({} if CATALOGS + EMBEDDED in theirs else embedded_catalog(wanted.home)), **theirs}
 
 
 def _start(wanted: Asked, settings: Mapping[str, str], path: ClassPath) -> Sessionless:
     name = chosen(catalogs(settings), wanted.catalog, wanted.database, wanted.spark)
-    told = catalog_told(settings, os.environ, name)
+    definition = catalog_definition(settings, os.environ, name)
     from frazil.tables.jvm.plain_jvm import PlainJvm, jvm_options
 
     jvm = PlainJvm(path.entries, jvm_options(settings, class_archive.using(path.archive)), _log_of(wanted))
     # This takes a third of a second, in which the JVM starts.
     from frazil.tables.jvm.sessionless import Sessionless
 
-    return Sessionless(told, jvm)
+    return Sessionless(definition, jvm)
 
 
 def _log_of(wanted: Asked) -> Path:

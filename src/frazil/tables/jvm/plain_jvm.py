@@ -71,8 +71,8 @@ class PlainJvm:
             said.close()
             if not port.isdigit() or not token:
                 raise self._missing("did not start")
-            told = GatewayParameters(port=int(port), auth_token=token.decode(), auto_convert=True)
-            self._gateway = JavaGateway(gateway_parameters=told)
+            parameters = GatewayParameters(port=int(port), auth_token=token.decode(), auto_convert=True)
+            self._gateway = JavaGateway(gateway_parameters=parameters)
         return self._gateway
 
     def end(self) -> None:
@@ -94,7 +94,7 @@ class PlainJvm:
             self.end()
 
     def _forget(self) -> None:
-        """Have no more told to it of objects that Python does not need."""
+        """Stop telling it of objects that Python no longer needs."""
         if self._gateway is not None:
             self._gateway._gateway_client.is_connected = False  # noqa: SLF001 (py4j's own way tells the JVM first)
 
@@ -110,7 +110,7 @@ def jvm_options(settings: Mapping[str, str], archive: str) -> list[str]:
     theirs = " ".join(settings.get(f"spark.driver.{key}JavaOptions", "") for key in ("default", "extra"))
     return [
         f"-Xmx{memory if _MEMORY.fullmatch(memory) else '1g'}",
-        # Of the collectors the one that starts soonest; a JVM that is told of two does not start.
+        # Of the collectors the one that starts soonest; a JVM that is given two does not start.
         *(() if _COLLECTOR.search(theirs) else ("-XX:+UseSerialGC",)),
         *shlex.split(f"{archive} {theirs}"),
     ]

@@ -18,7 +18,7 @@ from frazil.tables.defaults import DEFAULT_NAMESPACE, EMBEDDED, embedded_catalog
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.syncing import syncing_by
 from frazil.tables.jvm import class_archive
-from frazil.tables.jvm.catalog_settings import catalog_told
+from frazil.tables.jvm.catalog_settings import catalog_definition
 from frazil.tables.jvm.class_path import ClassPath, class_path
 from frazil.tables.jvm.jars import Packages
 from frazil.tables.jvm.plain_jvm import PlainJvm, jvm_options
@@ -67,9 +67,9 @@ def _rehearse(path: ClassPath, draft: Path, log: Path) -> None:
     jvm = PlainJvm(path.jars, jvm_options({}, class_archive.making(draft)), log)
     try:
         with tempfile.TemporaryDirectory(prefix="frazil-archive-") as home:
-            told = catalog_told(embedded_catalog(Path(home)), {}, EMBEDDED)
-            java, configuration = open_catalog(jvm.gateway, told)
-            sync_below = syncing_by(jvm.gateway, configuration, told.warehouse)
+            definition = catalog_definition(embedded_catalog(Path(home)), {}, EMBEDDED)
+            java, configuration = open_catalog(jvm.gateway, definition)
+            sync_below = syncing_by(jvm.gateway, configuration, definition.warehouse)
             catalog = Catalog(java, jvm.gateway, EMBEDDED, sync_below=sync_below)
             table = catalog.open(TableName((DEFAULT_NAMESPACE,), "T"), {}, Conversion())
             swap = table.begin()

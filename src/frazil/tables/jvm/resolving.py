@@ -36,13 +36,13 @@ def resolved(packages: Packages, log: Path) -> tuple[str, ...]:
 
 
 def _asked(gateway: Any, packages: Packages) -> Any:
-    told = packages.told
-    settings = java_type(gateway.jvm, "scala.Option").apply(told["ivySettings"])
+    options = packages.options
+    settings = java_type(gateway.jvm, "scala.Option").apply(options["ivySettings"])
     return java_type(gateway.jvm, "org.apache.spark.util.DependencyUtils").resolveMavenDependencies(
         True,  # and what they depend on
-        told["excludes"],
+        options["excludes"],
         packages.coordinates,
-        told["repositories"],
-        told["ivy"],
+        options["repositories"],
+        options["ivy"],
         settings,
     )

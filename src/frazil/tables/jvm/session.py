@@ -50,7 +50,7 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         extra: the user's `spark.*` settings, which win.
 
     Raises:
-        SparkConnectRefused: Spark was told to make a Spark Connect session.
+        SparkConnectRefused: Spark is configured to make a Spark Connect session.
     """
     home.mkdir(parents=True, exist_ok=True)
     theirs = {**spark_defaults.settings(), **extra, **({"spark.master": master} if master else {})}

@@ -1,4 +1,4 @@
-"""What Spark was told before frazil comes: by spark-submit, by `spark-defaults.conf`, by environment variables."""
+"""What Spark was given before frazil comes: by spark-submit, by `spark-defaults.conf`, by environment variables."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def settings() -> dict[str, str]:
     if is_submitted():
         from pyspark import SparkConf, SparkContext
 
-        # spark-submit started the JVM that started us, and told it all of its options.
+        # spark-submit started the JVM that started us, and gave it all of its options.
         SparkContext._ensure_initialized()  # noqa: SLF001 (pyspark has no public way to its JVM)
         return dict(SparkConf().getAll())
-    told = submitted()
-    theirs = _of_file(Path(told.file)) if told.file else {}
-    defaults = _defaults() if told.defaults_too or not told.file else {}
-    return {**defaults, **theirs, **told.settings}
+    submission = submitted()
+    theirs = _of_file(Path(submission.file)) if submission.file else {}
+    defaults = _defaults() if submission.defaults_too or not submission.file else {}
+    return {**defaults, **theirs, **submission.settings}
 
 
 def is_submitted() -> bool:

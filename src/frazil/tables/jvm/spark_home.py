@@ -10,9 +10,9 @@ from pathlib import Path
 
 def spark_home() -> Path:
     """The Spark that pyspark would start: `SPARK_HOME`, else the one inside pyspark."""
-    told = os.environ.get("SPARK_HOME")
-    if told:
-        return Path(told)
+    configured = os.environ.get("SPARK_HOME")
+    if configured:
+        return Path(configured)
     found = importlib.util.find_spec("pyspark")
     places = found.submodule_search_locations if found else None
     home = Path(places[0]) if places else Path()

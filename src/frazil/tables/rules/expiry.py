@@ -20,7 +20,7 @@ MOST_KEPT: Final = 10_000
 """Snapshots that are kept at most for whoever still needs them: every commit writes all of them anew."""
 
 
-def told_by_snapshots(state: TableState, table: str, doomed: Collection[int] = ()) -> list[str]:
+def named_by_snapshots(state: TableState, table: str, doomed: Collection[int] = ()) -> list[str]:
     """The connectors whose tokens, or that they are uncertain, only snapshots tell.
 
     Args:
@@ -91,10 +91,10 @@ def _telling(state: TableState, head: int, connectors: Collection[str]) -> set[i
     waiting = set(connectors)
     for snapshot in itertools.islice(lineage(state, head), MOST_KEPT):
         passed.append(snapshot.id)
-        told = {each for each in waiting if snapshot.summary(key_of(each)) is not None}
-        if told:
+        named = {each for each in waiting if snapshot.summary(key_of(each)) is not None}
+        if named:
             found.update(passed)
-        waiting -= told
+        waiting -= named
         if not waiting:
             break
     return found
