@@ -1,0 +1,67 @@
+"""The nouns of frazil as frozen values; this package imports nothing of ours.
+
+They are pickled between Spark's driver and its Python workers, so they hold plain data only.
+"""
+
+from frazil.model.channels import ChannelStatus
+from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
+from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
+from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
+from frazil.model.schema import (
+    MOST_COLUMNS,
+    NOTHING_OBSERVED,
+    Column,
+    Drift,
+    FieldPath,
+    IcebergType,
+    ListType,
+    MapType,
+    ObservedType,
+    Primitive,
+    SchemaChange,
+    StructType,
+    TableName,
+)
+from frazil.model.staged import Staged, StagedFile, StagedRange, StagedTable, StageFailure
+from frazil.model.tasks import Buffer, ReaderSpec, TableTask, Task, WriteShape
+
+__all__ = [
+    "MOST_COLUMNS",
+    "NOTHING_OBSERVED",
+    "Buffer",
+    "ChannelStatus",
+    "Column",
+    "Conversion",
+    "ConverterSpec",
+    "Drift",
+    "FieldPath",
+    "IcebergType",
+    "ListType",
+    "MapType",
+    "MetadataPart",
+    "ObservedType",
+    "PartitionId",
+    "Position",
+    "Primitive",
+    "Range",
+    "ReaderSpec",
+    "RecordOffset",
+    "RecordPlace",
+    "Reject",
+    "RejectKind",
+    "RejectStage",
+    "RejectSummary",
+    "SchemaChange",
+    "SourcePartition",
+    "StageFailure",
+    "Staged",
+    "StagedFile",
+    "StagedRange",
+    "StagedTable",
+    "StructType",
+    "TableName",
+    "TableTask",
+    "Task",
+    "TransformSpec",
+    "WriteShape",
+]

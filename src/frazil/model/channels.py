@@ -1,0 +1,44 @@
+"""Channels as people see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from frazil.model.places import PartitionId, RecordOffset
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStatus:
+    """One channel as `frazil channels` shows it."""
+
+    connector: str
+    channel: str
+    """`<CONNECTOR>_<topic>_<partition>` (spec 7.1)."""
+
+    topic: str
+    partition: PartitionId
+    table: str
+    pipe: str
+    offset_token: str | None
+    latest_offset: RecordOffset | None
+    """The last offset the partition holds, or None when the broker did not answer."""
+
+    lag_records: int | None
+    lag_seconds: float | None
+    rows_inserted: int
+    rows_parsed: int
+    rows_error: int
+    records_lost: int
+    """Offsets that retention deleted before they were read, or a truncation took away after."""
+
+    last_error: str | None
+    state: str
+    """What the connector is doing, or the channel's table where that is left out while the others go on."""
+
+    reason: str | None
+    """The error that is waited out, or that has ended it; None where all is well."""
+
+    last_commit_time: str | None
+    """ISO 8601, UTC."""
+
+    owner_epoch: int

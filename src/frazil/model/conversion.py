@@ -1,0 +1,67 @@
+"""How bytes become JSON text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class ConverterSpec:
+    """What a worker makes the converter of records' values, keys or headers of."""
+
+    kind: str
+    """One of `frazil.records.convert.CONVERTERS`: `json`, `string`, `bytes` or `simple`."""
+
+    options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """Its settings as configured, without the prefix; may hold secrets, hence never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformSpec:
+    """What a worker makes one transform of records of."""
+
+    name: str
+    """What the connector's configuration calls it, as messages do."""
+
+    kind: str
+    """One of `frazil.records.convert.TRANSFORMS`."""
+
+    options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """Its settings as configured, without the prefix; may hold secrets, hence never shown."""
+
+
+MetadataPart: TypeAlias = Literal["topic", "offset_and_partition", "create_time", "push_time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How records become rows, as the connector is configured."""
+
+    value_converter: ConverterSpec = ConverterSpec("json")
+    key_converter: ConverterSpec = ConverterSpec("string")
+    header_converter: ConverterSpec = ConverterSpec("simple")
+    transforms: tuple[TransformSpec, ...] = ()
+    """In their order: each gets the records that the one before it gave."""
+
+    structured_headers: bool = False
+    """Whether header values keep their JSON types; otherwise they are texts."""
+
+    metadata: frozenset[MetadataPart] | None = frozenset({"topic", "offset_and_partition", "create_time", "push_time"})
+    """The parts of RECORD_METADATA to write; None leaves the whole column NULL."""
+
+    tombstones: Literal["default", "ignore"] = "default"
+    """Whether a record without a value becomes a row of metadata only, or none."""
+
+    time_zone: str = "UTC"
+    """The zone of texts that name none and go to a column with a zone."""
+
+    numbers: Literal["reject", "round"] = "reject"
+    """What becomes of digits a column has no room for."""
+
+    nested_type: Literal["variant", "json", "struct"] = "variant"
+    """What columns for objects and arrays are created as."""
+
+    normalizes: bool = False
+    """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""

@@ -1,0 +1,116 @@
+"""What a worker answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from frazil.model.places import Position, SourcePartition
+from frazil.model.rejects import RejectSummary
+from frazil.model.schema import Drift, TableName
+from frazil.model.tasks import WriteShape
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A Parquet data file that is in no snapshot yet."""
+
+    path: str
+    rows: int
+    size: int
+    """Bytes."""
+
+    metrics: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    """Iceberg's file metrics by the names of its content-file JSON; bounds are hex."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRange:
+    """How far a task came in one range, and what it met."""
+
+    partition: SourcePartition
+    start: Position
+    covered: Position
+    """Everything before it is covered: the range's end, or where the record is that stopped the task."""
+
+    parsed: int = 0
+    """Records read."""
+
+    inserted: int = 0
+    """Rows written."""
+
+    errors: int = 0
+    """Records rejected."""
+
+    skipped: int = 0
+    """Tombstones, and records that a transform dropped; `parsed` is the sum of the three."""
+
+    bytes: int = 0
+    """Bytes of values read."""
+
+    record_epoch: int | None = None
+    """Leader epoch of the last record read; None in sources without."""
+
+    read_through: int | None = None
+    """When the reader was at the end of what there was, in ms since the epoch; None if it was not, or cannot tell."""
+
+    oldest: int | None = None
+    """Timestamp of the oldest record read, in ms since the epoch."""
+
+    newest: int | None = None
+    """Timestamp of the newest record read, in ms since the epoch."""
+
+    sample: tuple[int, ...] = ()
+    """Timestamps of a few of the records, for latencies; bounded."""
+
+    @property
+    def span(self) -> int:
+        """How many records there may have been between `start` and `covered`; gaps make `parsed` smaller."""
+        return self.start.distance(self.covered)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTable:
+    """What one task did for one table."""
+
+    shape: WriteShape
+    ranges: tuple[StagedRange, ...]
+    """How far the table came in each of the task's ranges: what lies before its own token is in none of the counts."""
+
+    files: tuple[StagedFile, ...] = ()
+    rejects: RejectSummary | None = None
+    drift: Drift = field(default_factory=dict)
+    """Not empty only for a table that evolves; then `files` is empty."""
+
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Values of keys that have no column, counted by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What one task did. A failure is a value too: raising would make a cluster retry it and lose the reason."""
+
+    ranges: tuple[StagedRange, ...]
+    """What was read: how far, and how many records and bytes."""
+
+    tables: tuple[StagedTable, ...] = ()
+    failure: StageFailure | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Where the task's time went: `read`, `convert`, `project`, `move`."""
+
+    repeated: bool = False
+    """Whether Spark may have run the task more than once: other attempts may have left files, or still write some."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFailure:
+    """Why a task could not stage its ranges."""
+
+    error: str
+    """The code of the error it is, as in `frazil.errors`."""
+
+    message: str
+    partition: SourcePartition | None = None
+    table: TableName | None = None
+    """The table that could not be staged for, where it is one table's failure."""

@@ -1,0 +1,101 @@
+"""What the driver asks of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from frazil.model.conversion import Conversion
+from frazil.model.places import Position, Range, SourcePartition
+from frazil.model.schema import MOST_COLUMNS, Column, TableName
+
+
+@dataclass(frozen=True, slots=True)
+class WriteShape:
+    """What files are staged for; the commit compares it with the table's own (design section 4, *shape*)."""
+
+    table: TableName
+    uuid: str
+    schema_id: int
+    spec_id: int
+    sort_order_id: int
+    columns: tuple[Column, ...]
+    has_rows: bool
+    """Whether the current snapshot holds a row; a table without one may still get its columns."""
+
+    evolves: bool
+    """Whether new keys become columns: only while a table frazil created holds no row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """When a partition's records are due: as soon as one of the bounds is reached. None bounds nothing."""
+
+    seconds: float | None = None
+    """Since something waits in the partition."""
+
+    records: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSpec:
+    """What reads ranges in a task."""
+
+    kind: str
+    """The kind of source, as in `frazil.sources.kinds`."""
+
+    client: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    """The client's configuration in its own keys; may hold secrets, hence never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """What a task stages for one of its tables."""
+
+    shape: WriteShape
+    data_path: str
+    """Where its data files go: the name has one `{}` for digits that tell attempts and their chunks apart."""
+
+    rejects_path: str
+    """Where its reject file goes, should it need one; the name has such a `{}` as well."""
+
+    data_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `data_path`, in properties of Iceberg's FileIO; never shown."""
+
+    rejects_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `rejects_path`."""
+
+    column_budget: int = MOST_COLUMNS
+    """How many columns the table may still get, fields of structs counted among them."""
+
+    starts: Mapping[SourcePartition, Position] = field(default_factory=dict)
+    """Where the table's own token stands further on than a range of the task begins: records before are in it."""
+
+    def start(self, wanted: Range) -> Position:
+        """Where the table's part of a range begins; at its end if the table has all of it."""
+        own = self.starts.get(wanted.partition, wanted.start)
+        return wanted.start if own < wanted.start else min(own, wanted.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Ranges of one topic, sized for one Spark task, with all a worker needs to stage them."""
+
+    connector: str
+    ranges: tuple[Range, ...]
+    tables: tuple[TableTask, ...]
+    """What to stage for each table that the topic feeds."""
+
+    reader: ReaderSpec
+    conversion: Conversion = field(default_factory=Conversion)
+    tolerance: Literal["none", "all"] = "none"
+    chunk_bytes: int = 32 * 1024 * 1024
+    """Bytes of records that go through one COPY together."""
+
+    most_bytes: int = 512 * 1024 * 1024
+    """Bytes of records after which the task stops reading; what it covered until then is what it staged."""
+
+    synced: bool = True
+    """Whether files on local disks are to be there even after a power cut."""
