@@ -130,7 +130,8 @@ class Tasks:
     def _part(self, opened: OpenTable, ranges: Sequence[Range]) -> TableTask:
         stage, number = self.stage(opened), next(self._numbers)
         shape, name = self._shape(opened), opened.table.name
-        data_path = opened.table.new_data_path(stage.data_file(number))
+        data_file = stage.data_file(number)
+        data_path = opened.table.new_data_path(data_file)
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
         return TableTask(
             shape=shape,
@@ -139,6 +140,7 @@ class Tasks:
             rejects_path=rejects_path,
             rejects_access=self.access(name, rejects_path),
             column_budget=self.column_budget(opened),
+            partitions_at=opened.table.partition_place(data_file) if shape.layout.partition else None,
             starts=own_starts(opened, ranges),
         )
 

@@ -5,6 +5,7 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 
 from frazil.model.channels import ChannelStatus
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
+from frazil.model.layout import PLAIN_LAYOUT, Layout, LayoutTransform, PartitionField, SortField
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.schema import (
@@ -22,12 +23,13 @@ from frazil.model.schema import (
     StructType,
     TableName,
 )
-from frazil.model.staged import Staged, StagedFile, StagedRange, StagedTable, StageFailure
+from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange, StagedTable, StageFailure
 from frazil.model.tasks import Buffer, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
+    "PLAIN_LAYOUT",
     "Buffer",
     "ChannelStatus",
     "Column",
@@ -36,11 +38,15 @@ __all__ = [
     "Drift",
     "FieldPath",
     "IcebergType",
+    "Layout",
+    "LayoutTransform",
     "ListType",
     "MapType",
     "MetadataPart",
     "ObservedType",
+    "PartitionField",
     "PartitionId",
+    "PartitionValue",
     "Position",
     "Primitive",
     "Range",
@@ -52,6 +58,7 @@ __all__ = [
     "RejectStage",
     "RejectSummary",
     "SchemaChange",
+    "SortField",
     "SourcePartition",
     "StageFailure",
     "Staged",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from frazil.model.conversion import Conversion
+from frazil.model.layout import PLAIN_LAYOUT, Layout
 from frazil.model.places import Position, Range, SourcePartition
 from frazil.model.schema import MOST_COLUMNS, Column, TableName
 
@@ -26,6 +27,9 @@ class WriteShape:
 
     evolves: bool
     """Whether new keys become columns: only while a table frazil created holds no row."""
+
+    layout: Layout = PLAIN_LAYOUT
+    """What the partition spec and the sort order ask of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,9 @@ class TableTask:
 
     column_budget: int = MOST_COLUMNS
     """How many columns the table may still get, fields of structs counted among them."""
+
+    partitions_at: int | None = None
+    """Where in `data_path` the directories of a file's partition belong; None where they belong nowhere."""
 
     starts: Mapping[SourcePartition, Position] = field(default_factory=dict)
     """Where the table's own token stands further on than a range of the task begins: records before are in it."""
