@@ -23,7 +23,7 @@ from frazil.model.schema import (
     TableName,
 )
 from frazil.model.staged import Staged, StagedFile, StagedRange, StagedTable, StageFailure
-from frazil.model.tasks import Buffer, ReaderSpec, TableTask, Task, WriteShape
+from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
     "MOST_COLUMNS",
@@ -41,6 +41,8 @@ __all__ = [
     "MetadataPart",
     "ObservedType",
     "PartitionId",
+    "PipeItem",
+    "PipeSpec",
     "Position",
     "Primitive",
     "Range",
