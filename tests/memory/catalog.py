@@ -15,6 +15,7 @@ from tests.memory.table import Files, MemoryTable, TableSnapshot, Unsorted, requ
 from frazil.errors import CatalogUnavailable, TableMissing, TableReplaced
 from frazil.model import Column, Conversion, SchemaChange, StagedFile, TableName, WriteShape
 from frazil.pipes.record_metadata import created_type
+from frazil.pipes.stored import PREFIX
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg.table import CREATED_BY
@@ -84,6 +85,16 @@ class MemoryCatalog:
         """All tables of a namespace."""
         self.on_request("list_tables")
         return sorted(each for each in self.tables if each.namespace == namespace)
+
+    def pipe_tables(self, namespace: tuple[str, ...]) -> dict[str, str]:
+        """The tables of pipes that are called otherwise, by the pipe's name."""
+        return {
+            key.removeprefix(PREFIX): name.name
+            for name, table in self.tables.items()
+            if name.namespace == namespace
+            for key in table.state.properties
+            if key.startswith(PREFIX) and key != PREFIX + name.name
+        }
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> MemoryTarget:
         """The table of that name, created with the properties `create` if it is missing."""

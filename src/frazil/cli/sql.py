@@ -49,7 +49,7 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     from frazil.queries.engine import Engine
 
     console = people()
-    with open_desk(asked(home, worker), console) as desk, Engine(desk.catalog(to_write=False), desk.spark) as engine:
+    with open_desk(asked(home, worker), console) as desk, Engine(desk.catalog(to_write=True), desk.spark) as engine:
         if given is None and sys.stdin.isatty() and wanted == Wanted("table", None):
             from frazil.cli.prompt import prompt
 

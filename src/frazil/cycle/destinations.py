@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from frazil.config import ConnectorSettings
-from frazil.errors import FrazilError, TableNameRefused, Transient
+from frazil.errors import FrazilError, TableMissing, TableNameRefused, Terminal, Transient
 from frazil.model import TableName
+from frazil.pipes.stored import PREFIX, matching
 from frazil.sources.base import TopicFacts
 from frazil.tables.base import TableCatalog
 from frazil.tables.defaults import DEFAULT_NAMESPACE
@@ -34,15 +35,19 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
     """The tables of topics, by the connector's settings and what is in the catalog."""
     configured = settings.namespace or DEFAULT_NAMESPACE
     failure: FrazilError | None = None
+    pipes: Mapping[str, str] = {}
     try:
         namespace = catalog.namespace(configured)
         existing = catalog.list_tables(namespace)
+        pipes = catalog.pipe_tables(namespace)
     except Transient as error:
         failure, namespace, existing = error, tuple(configured.split(".")), ()
     found = Destinations()
     for each in topics:
         try:
             name = table_of(settings, each.topic, namespace, existing, lower=catalog.lower_case)
+            if pipes:
+                name = _through_pipe(settings, catalog, each.topic, pipes, existing) or name
         except TableNameRefused as error:
             name = TableName(namespace, each.topic)
             found.errors[name] = error
@@ -51,6 +56,29 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
                 found.errors[name] = failure
         found.topics.setdefault(name, []).append(each)
     return found
+
+
+def _through_pipe(
+    settings: ConnectorSettings,
+    catalog: TableCatalog,
+    topic: str,
+    pipes: Mapping[str, str],
+    existing: Collection[TableName],
+) -> TableName | None:
+    """The table that a pipe takes a topic to, which is called like the table that the topic is mapped to."""
+    target = settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names)
+    pipe = matching(pipes, target.name, quoted=target.quoted)
+    table = next((each for each in existing if pipe is not None and each.name == pipes[pipe]), None)
+    if pipe is None or table is None:
+        return None
+    try:
+        found = catalog.open(table, None, settings.conversion).state().property(PREFIX + pipe)
+    except TableMissing:
+        return None
+    except Terminal:
+        # Whatever it is, opening the table will say it.
+        return table
+    return table if found is not None else None
 
 
 def table_of(

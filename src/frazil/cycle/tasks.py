@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.pipes import Pipes
 from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
-from frazil.model import Range, TableName, TableTask, Task, WriteShape
+from frazil.model import PipeSpec, Range, TableName, TableTask, Task, WriteShape
 from frazil.pipes.record_metadata import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
@@ -38,6 +39,10 @@ class Tasks:
         self._source = source
         self._tables = tables
         self._shapes: dict[TableName, WriteShape] = {}
+        self._pipes = Pipes(settings)
+        self._pipe_of: dict[tuple[TableName, str], PipeSpec | None] = {}
+        """The users' pipes of this cycle, by table and topic."""
+
         self._stages: dict[TableName, Stage] = {}
         """The stages of this cycle."""
 
@@ -51,6 +56,7 @@ class Tasks:
     def begin(self) -> None:
         """Another cycle begins: every table has a new stage, and its shape is looked at anew."""
         self._shapes.clear()
+        self._pipe_of.clear()
         self._stages.clear()
         self.began = time.monotonic()
 
@@ -73,6 +79,8 @@ class Tasks:
     def reshape(self, name: TableName) -> None:
         """The shape of a table has changed within the cycle."""
         self._shapes.pop(name, None)
+        for key in [key for key in self._pipe_of if key[0] == name]:
+            del self._pipe_of[key]
 
     def of_groups(
         self, groups: Sequence[Sequence[Range]], tables: Mapping[TableName, OpenTable]
@@ -111,7 +119,7 @@ class Tasks:
             if name in errors or not needs(opened, ranges):
                 continue
             try:
-                parts.append(self._part(opened, ranges))
+                parts.append(self._part(opened, ranges[0].partition.topic, ranges))
             except FrazilError as error:
                 errors[name] = error
         if not parts:
@@ -127,9 +135,9 @@ class Tasks:
             synced=self._settings.disk_sync,
         )
 
-    def _part(self, opened: OpenTable, ranges: Sequence[Range]) -> TableTask:
+    def _part(self, opened: OpenTable, topic: str, ranges: Sequence[Range]) -> TableTask:
         stage, number = self.stage(opened), next(self._numbers)
-        shape, name = self._shape(opened), opened.table.name
+        shape, pipe, name = *self._piped(opened, topic), opened.table.name
         data_file = stage.data_file(number)
         data_path = opened.table.new_data_path(data_file)
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
@@ -141,8 +149,19 @@ class Tasks:
             rejects_access=self.access(name, rejects_path),
             column_budget=self.column_budget(opened),
             partitions_at=opened.table.partition_place(data_file) if shape.layout.partition else None,
+            pipe=pipe,
             starts=own_starts(opened, ranges),
         )
+
+    def _piped(self, opened: OpenTable, topic: str) -> tuple[WriteShape, PipeSpec | None]:
+        """What files of a topic's records are staged for, and the user's pipe that they come through."""
+        shape, name = self._shape(opened), opened.table.name
+        if (name, topic) not in self._pipe_of:
+            self._pipe_of[name, topic] = self._pipes.of(name, topic, opened.table.state())
+        pipe = self._pipe_of[name, topic]
+        if pipe is None:
+            return replace(shape, pipe_name=self._pipes.name(topic)), None
+        return replace(shape, pipe_name=pipe.name, pipe=pipe.identity, evolves=False), pipe
 
     def column_budget(self, opened: OpenTable) -> int:
         """How many columns a table may still get."""

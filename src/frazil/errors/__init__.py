@@ -17,6 +17,7 @@ from __future__ import annotations
 from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
 from frazil.errors.fleet import ConnectorExists, ConnectorUnknown, FleetEnded
 from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
+from frazil.errors.pipes import PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
@@ -104,6 +105,9 @@ __all__ = [
     "NotPackable",
     "NothingSetUp",
     "OwnerRuns",
+    "PipeBroken",
+    "PipeGone",
+    "PipeRefused",
     "Problem",
     "ProgramMissing",
     "QueryCancelled",

@@ -24,7 +24,7 @@ from frazil.model.schema import (
     TableName,
 )
 from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange, StagedTable, StageFailure
-from frazil.model.tasks import Buffer, ReaderSpec, TableTask, Task, WriteShape
+from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
     "MOST_COLUMNS",
@@ -47,6 +47,8 @@ __all__ = [
     "PartitionField",
     "PartitionId",
     "PartitionValue",
+    "PipeItem",
+    "PipeSpec",
     "Position",
     "Primitive",
     "Range",

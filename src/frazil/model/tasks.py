@@ -13,6 +13,59 @@ from frazil.model.schema import MOST_COLUMNS, Column, TableName
 
 
 @dataclass(frozen=True, slots=True)
+class PipeItem:
+    """What a user's pipe puts into one column, as DuckDB SQL."""
+
+    column: str
+    """The column's name, as the table spells it; for WHERE, that word."""
+
+    sql: str
+    """The value, of the column's type; computing it fails where the record does not fit."""
+
+    text: str
+    """As the user wrote it, for messages; empty for a column that the pipe gives no value."""
+
+    source: str | None = None
+    """SQL for what is cast, as JSON text; None where that is no one value."""
+
+    target: str | None = None
+    """The type the user casts to, as messages call it; None where it is the column's own."""
+
+    required: bool = False
+    """Whether the column must not be NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipeSpec:
+    """A user's pipe, compiled for the columns of its table: all that a task needs to project records through it."""
+
+    name: str
+    identity: str
+    """Tells it from another pipe of that name."""
+
+    source: str
+    """SQL for the rows of a chunk with all that the items read: what stands after their FROM."""
+
+    items: tuple[PipeItem, ...]
+    """One for each column of the table, in its order."""
+
+    inputs: tuple[str, ...]
+    """The columns of converted records that are read."""
+
+    objects: tuple[tuple[str | int, ...], ...] = ((),)
+    """Where the objects are whose keys are read: none of them may have a key twice."""
+
+    condition: PipeItem | None = None
+    """WHERE: a record for which it is not true becomes no row."""
+
+    condition_source: str = ""
+    """SQL for the rows of a chunk with all that `condition` reads."""
+
+    warnings: tuple[str, ...] = ()
+    """What its user may not have meant, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class WriteShape:
     """What files are staged for; the commit compares it with the table's own (design section 4, *shape*)."""
 
@@ -30,6 +83,12 @@ class WriteShape:
 
     layout: Layout = PLAIN_LAYOUT
     """What the partition spec and the sort order ask of files."""
+
+    pipe_name: str = ""
+    """The name of the user's pipe that rows come through, if the table has it; empty for the default pipe always."""
+
+    pipe: str | None = None
+    """What tells that pipe from another one (`PipeSpec.identity`); None for the default pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +135,9 @@ class TableTask:
 
     partitions_at: int | None = None
     """Where in `data_path` the directories of a file's partition belong; None where they belong nowhere."""
+
+    pipe: PipeSpec | None = None
+    """The user's pipe that projects the records; None for the default pipe."""
 
     starts: Mapping[SourcePartition, Position] = field(default_factory=dict)
     """Where the table's own token stands further on than a range of the task begins: records before are in it."""

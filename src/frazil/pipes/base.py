@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import duckdb
@@ -68,6 +68,9 @@ class Chunk:
         self.dropped: Final[Counter[str]] = Counter()
         """Values of keys without a column in the rows that land, by key."""
 
+        self.left_out: Final[set[int]] = set()
+        """Rows that the pipe leaves out: they are neither written nor rejected."""
+
         self.drift: Drift = {}
         """Keys that may become columns, of records that would land then."""
 
@@ -116,6 +119,14 @@ class Chunk:
         found: list[tuple[Any, ...]] = self._connection.execute(statement, parameters).fetchall()
         return found
 
+    def rows(self) -> list[int]:
+        """The rows that are left, in order."""
+        return [*self._rows.column(ROW).to_pylist()]
+
+    def define(self, make: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+        """Make functions known that statements call."""
+        make(self._connection)
+
     def unsettled(self, rows: Iterable[tuple[int]]) -> set[int]:
         """Those of the rows a query found that have not been rewritten."""
         return {row for (row,) in rows} - self._rewritten
@@ -136,11 +147,14 @@ class Chunk:
 
     def reject(self, reasons: Mapping[int, RejectReason]) -> None:
         """Drop rows that do not fit."""
-        if reasons:
-            self.rejected.update(reasons)
-            gone = pc.is_in(self._rows.column(ROW), pa.array([*reasons], pa.int64()))
-            self._rows = self._rows.filter(pc.invert(gone))
-            self._is_registered = False
+        self.rejected.update(reasons)
+        self._drop(reasons)
+
+    def leave_out(self, rows: Iterable[int]) -> None:
+        """Drop rows that are to become none."""
+        gone = {*rows}
+        self.left_out.update(gone)
+        self._drop(gone)
 
     def reject_unfit(self, pipe: Pipe) -> None:
         """Drop the rows that the pipe finds not to fit, one by one."""
@@ -150,6 +164,12 @@ class Chunk:
                 if record[ROW] not in self._rewritten and (reason := pipe.diagnose(record)):
                     unfit[record[ROW]] = reason
         self.reject(unfit)
+
+    def _drop(self, rows: Collection[int]) -> None:
+        if rows:
+            gone = pc.is_in(self._rows.column(ROW), pa.array([*rows], pa.int64()))
+            self._rows = self._rows.filter(pc.invert(gone))
+            self._is_registered = False
 
     def rewrite(self, texts: Mapping[int, str | None]) -> None:
         """Give rows other JSON texts, which the statement reads exactly."""

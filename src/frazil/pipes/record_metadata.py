@@ -37,10 +37,17 @@ _WIDER: Final = {
 """Types that hold every value of a field exactly."""
 
 _ENCODED: Final = ident(metadata.ENCODED)
-_KEY: Final = (
+KEY: Final = (
     f"CASE WHEN {ident(metadata.KEY_IS_JSON)} THEN {ident('key')} ELSE CAST(to_json({ident('key')}) AS VARCHAR) END"
 )
-_HEADERS: Final = f"coalesce({ident(metadata.STRUCTURED_HEADERS)}, CAST(to_json({ident('headers')}) AS VARCHAR))"
+"""SQL for the key as JSON text."""
+
+HEADERS: Final = f"coalesce({ident(metadata.STRUCTURED_HEADERS)}, CAST(to_json({ident('headers')}) AS VARCHAR))"
+"""SQL for the headers as JSON text."""
+
+ANYTHING: Final = " OR ".join(f"{ident(name)} IS NOT NULL" for name, _ in metadata.FIELDS)
+"""SQL for whether anything is known of a record; its first part is true for nearly every one."""
+
 _MEMBERS: Final = {
     "topic": f"CAST(to_json({ident('topic')}) AS VARCHAR)",
     "offset": ident("offset"),
@@ -50,8 +57,8 @@ _MEMBERS: Final = {
     "CreateTime": ident("CreateTime"),
     "LogAppendTime": ident("LogAppendTime"),
     "SnowflakeConnectorPushTime": ident("SnowflakeConnectorPushTime"),
-    "key": _KEY,
-    "headers": _HEADERS,
+    "key": KEY,
+    "headers": HEADERS,
 }
 """The members of the JSON object in their order, each as SQL for its JSON text."""
 
@@ -81,9 +88,7 @@ def expression(column: Column) -> str:
             )
         case _:
             value = document()
-    # The first is true for nearly every record, and then DuckDB looks at no other.
-    anything = " OR ".join(f"{ident(name)} IS NOT NULL" for name, _ in metadata.FIELDS)
-    return f"CASE WHEN {anything} THEN {value} END"
+    return f"CASE WHEN {ANYTHING} THEN {value} END"
 
 
 def document() -> str:
@@ -161,7 +166,7 @@ def _holds(kind: IcebergType, needed: str) -> bool:
 def _field(field: Column) -> str:
     name = _known(field)
     if name == "headers" and field.type == Primitive("string"):
-        return _HEADERS
+        return HEADERS
     return f"CAST({ident(name) if name else 'NULL'} AS {types.sql_type(field.type)})"
 
 

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from frazil.errors import InvalidQuery
-from frazil.queries import listing
+from frazil.queries import listing, pipes
 from frazil.queries.answer import Answer
 from frazil.queries.failures import FileGone, explained
 from frazil.queries.lake import CatalogLake
@@ -20,6 +20,7 @@ from frazil.queries.preparing import SPILL, Preparing
 from frazil.queries.spark import NeedsSpark
 from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, ResultColumn
+from frazil.snowflake.pipes import PipeStatement
 from frazil.snowflake.statements import Describe, Explain, Select, read
 from frazil.staging.scratch import private_directory
 from frazil.tables.iceberg.catalog import Catalog
@@ -69,6 +70,8 @@ class Engine:
             return self._run(self._cancelling.wait(lambda: statement.compile(self.lake)))
         if isinstance(statement, Explain):
             return self._explain(self._cancelling.wait(lambda: statement.query.compile(self.lake)))
+        if isinstance(statement, PipeStatement):
+            return self._cancelling.wait(lambda: pipes.answer(statement, self.lake))
         if isinstance(statement, Describe):
             return self._cancelling.wait(lambda: listing.describe(statement, self.lake))
         return self._cancelling.wait(lambda: listing.show(statement, self.lake))

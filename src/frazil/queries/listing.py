@@ -32,7 +32,7 @@ def show(asked: Show, lake: CatalogLake) -> Answer:
         rows: Iterable[Sequence[Any]] = ((".".join(each), lake.name) for each in lake.namespaces())
     elif asked.kind == "tables":
         heads = ("name", "database_name", "schema_name", "rows", "bytes", "created", "last_altered")
-        chosen = (each for each in _chosen(asked, lake) if _is_like(each.name, asked.like))
+        chosen = (each for each in _chosen(asked, lake) if is_like(each.name, asked.like))
         rows = ((each.name, lake.name, ".".join(each.namespace), *_totals(each, lake)) for each in chosen)
     else:
         heads = ("column_name", "table_name", "schema_name", "data_type", "null?", "default")
@@ -48,8 +48,8 @@ def show(asked: Show, lake: CatalogLake) -> Answer:
             for each in _chosen(asked, lake)
             for column in known_columns(each, lake)
         )
-    found = [row for row in rows if _is_like(str(row[0]), asked.like)]
-    return _answer(heads, found if asked.rows is None else found[: asked.rows])
+    found = [row for row in rows if is_like(str(row[0]), asked.like)]
+    return rows_answer(heads, found if asked.rows is None else found[: asked.rows])
 
 
 def describe(asked: Describe, lake: CatalogLake) -> Answer:
@@ -62,7 +62,7 @@ def describe(asked: Describe, lake: CatalogLake) -> Answer:
         (each.name, type_name(each.type), "COLUMN", "N" if each.required else "Y", each.default)
         for each in lake.columns(_table(asked.table, lake))
     )
-    return _answer(("name", "type", "kind", "null?", "default"), list(rows))
+    return rows_answer(("name", "type", "kind", "null?", "default"), list(rows))
 
 
 def explained(compiled: Compiled, plans: Mapping[str, Plan], physical: str) -> Answer:
@@ -78,7 +78,7 @@ def explained(compiled: Compiled, plans: Mapping[str, Plan], physical: str) -> A
             )
             lines.append(f"  files chosen by: {plan.filters or 'nothing'}")
     lines += physical.splitlines()
-    return _answer(("plan",), [(line,) for line in lines])
+    return rows_answer(("plan",), [(line,) for line in lines])
 
 
 def _chosen(asked: Show, lake: CatalogLake) -> list[TableName]:
@@ -115,7 +115,8 @@ def _totals(table: TableName, lake: CatalogLake) -> tuple[Any, ...]:
     return tuple(facts.get(each) for each in ("ROW_COUNT", "BYTES", "CREATED", "LAST_ALTERED"))
 
 
-def _is_like(name: str, pattern: str | None) -> bool:
+def is_like(name: str, pattern: str | None) -> bool:
+    """Whether a name is like the pattern of a SHOW, ignoring case; without a pattern every name is."""
     if pattern is None:
         return True
     wild = {"%": ".*", "_": "."}
@@ -124,7 +125,8 @@ def _is_like(name: str, pattern: str | None) -> bool:
     )
 
 
-def _answer(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Answer:
+def rows_answer(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Answer:
+    """An answer of rows that are known already."""
     columns = (
         [pa.array(list(column)) for column in zip(*rows, strict=True)]
         if rows

@@ -72,6 +72,11 @@ def item_texts(words: list[Token], text: str) -> list[str]:
 
     They stand for the columns one by one where there are as many.
     """
+    return [_upper_text(text, item) for item in items_in(words)]
+
+
+def items_in(words: list[Token]) -> list[list[Token]]:
+    """The words of the items of a query's first select list."""
     words = _after_with(words)
     depth = 0
     while depth < len(words) and words[depth].token_type == TokenType.L_PAREN:
@@ -91,7 +96,7 @@ def item_texts(words: list[Token], text: str) -> list[str]:
         elif items or current or not (word.token_type in _BEFORE or after_top):
             current.append(word)
         after_top = word.token_type == TokenType.TOP
-    return [_upper_text(text, item) for item in [*items, current] if item]
+    return [item for item in [*items, current] if item]
 
 
 def _after_with(words: list[Token]) -> list[Token]:

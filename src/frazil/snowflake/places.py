@@ -8,8 +8,13 @@ from typing import Final
 
 from sqlglot import exp
 
+from frazil.errors import InvalidQuery
+
 _WIDTH: Final = 100
 """Characters of a line that a message shows."""
+
+_LONGEST: Final = 500
+"""Characters of a reason."""
 
 
 class Refused(Exception):
@@ -19,6 +24,13 @@ class Refused(Exception):
         super().__init__(reason)
         self.reason = reason
         self.node = node
+
+
+def invalid(refused: Refused, text: str) -> InvalidQuery:
+    """The error for a piece of a text that is not answered."""
+    found = place(refused.node) if refused.node is not None else None
+    reason = refused.reason if len(refused.reason) <= _LONGEST else refused.reason[: _LONGEST - 1] + "…"
+    return InvalidQuery(reason, pointed(text, *found) if found else "")
 
 
 def place(node: exp.Expr) -> tuple[int, int] | None:

@@ -14,14 +14,12 @@ from frazil.snowflake.allow import check
 from frazil.snowflake.compiled import Compiled
 from frazil.snowflake.heads import item_texts
 from frazil.snowflake.lake import Lake
-from frazil.snowflake.places import Refused, place, pointed
+from frazil.snowflake.pipes import PipeStatement, read_pipe_statement
+from frazil.snowflake.places import Refused, invalid, pointed
 from frazil.snowflake.reading import parse, tokens, without_end
 from frazil.snowflake.select import Compiler
 
 _QUERIES: Final = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.VALUES})
-_LONGEST: Final = 500
-"""Characters of a reason."""
-
 _THERE_ARE: Final = "there are SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN"
 
 
@@ -43,7 +41,7 @@ class Select:
         try:
             return Compiler(lake).compiled(self.tree, self.items)
         except Refused as refused:
-            raise _invalid(refused, self.text) from refused
+            raise invalid(refused, self.text) from refused
         except RecursionError:
             raise InvalidQuery("the query is nested too deeply") from None
 
@@ -90,7 +88,7 @@ class Explain:
     query: Select
 
 
-Statement: TypeAlias = Select | Show | Describe | Explain
+Statement: TypeAlias = Select | Show | Describe | Explain | PipeStatement
 
 
 def split(text: str) -> list[str]:
@@ -133,6 +131,8 @@ def read(text: str) -> Statement:
     try:
         if words[0].token_type in _QUERIES:
             return _query(text, words)
+        if (about_pipes := read_pipe_statement(text, words)) is not None:
+            return about_pipes
         if first == "EXPLAIN":
             return _explain(text, words[0].end + 1)
         if first == "SHOW":
@@ -140,7 +140,7 @@ def read(text: str) -> Statement:
         if first in ("DESCRIBE", "DESC"):
             return _describe(text, words)
     except Refused as refused:
-        raise _invalid(refused, text) from refused
+        raise invalid(refused, text) from refused
     except RecursionError:
         raise InvalidQuery("the query is nested too deeply") from None
     raise InvalidQuery(f"{first[:40]} is not supported; {_THERE_ARE}", pointed(text, words[0].start, words[0].end))
@@ -202,9 +202,3 @@ def _describe(text: str, words: list[Token]) -> Describe:
 def _names(table: exp.Expr) -> tuple[Name, ...]:
     parts = table.parts if isinstance(table, exp.Table | exp.Column) else [table]
     return tuple(Name(part.name, bool(part.args.get("quoted"))) for part in parts)
-
-
-def _invalid(refused: Refused, text: str) -> InvalidQuery:
-    found = place(refused.node) if refused.node is not None else None
-    reason = refused.reason if len(refused.reason) <= _LONGEST else refused.reason[: _LONGEST - 1] + "…"
-    return InvalidQuery(reason, pointed(text, *found) if found else "")

@@ -87,6 +87,16 @@ def existing(node: exp.Table, lake: Lake) -> TableName:
     return found[0]
 
 
+def namespace_of(node: exp.Table, lake: Lake) -> tuple[str, ...]:
+    """The namespace that a name with dots means, or the default one.
+
+    Raises:
+        Refused: there is none of that name.
+    """
+    *before, _ = [part for part in node.parts if isinstance(part, exp.Identifier)]
+    return _namespace(node, before, lake)
+
+
 def _namespace(node: exp.Table, before: list[exp.Identifier], lake: Lake) -> tuple[str, ...]:
     """The namespace that the parts before a table's name mean; they may begin with the catalog."""
     if not before:

@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Drift
+from frazil.model import Drift, PartitionId
 from frazil.pipes.base import Chunk, Pipe
 from frazil.records.rejects import Rejects, rejects_of
 from frazil.staging.rows import ChunkFiles, Rows
@@ -35,6 +35,9 @@ class Projected:
     rejects: Rejects = field(default_factory=Rejects)
     unknown: Counter[str] = field(default_factory=Counter)
     """Values of keys without a column, by key."""
+
+    left_out: Counter[PartitionId] = field(default_factory=Counter)
+    """Records that the pipe leaves out, by partition."""
 
     drift: Drift = field(default_factory=dict)
     """Keys that may become columns, of records that would land then."""
@@ -74,7 +77,8 @@ class Projector:
         finally:
             chunk.close()
         rejects = rejects_of(records, "project", chunk.rejected)
-        return Projected(written, rejects, +chunk.dropped, chunk.drift)
+        places = records.column("partition").take(pa.array(sorted(chunk.left_out), pa.int64()))
+        return Projected(written, rejects, +chunk.dropped, Counter(places.to_pylist()), chunk.drift)
 
     def _write(self, chunk: Chunk, path: Path) -> Written | None:
         """Write the file by the first statement that reads every row that is left."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from frazil.layout.partitions import Partition
 from frazil.model import PartitionId, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
-from frazil.pipes.default.pipe import DefaultPipe
+from frazil.pipes.choice import pipe_of
 from frazil.records.convert import Converted
 from frazil.records.dropped import Dropped
 from frazil.records.new_keys import NewKeys
@@ -46,9 +46,7 @@ class TableWriter:
         self._stopwatch = stopwatch
         self._storage = Storage(part.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
-        self._pipe = DefaultPipe(
-            part.shape.columns, task.conversion, evolves=part.shape.evolves, column_budget=part.column_budget
-        )
+        self._pipe = pipe_of(part, task.conversion)
         self._rows = rows_for(worker.connection(), part.shape, scratch, len(task.tables))
         self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic, self._rows)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
@@ -82,6 +80,7 @@ class TableWriter:
             self._write_in_pieces(table, records)
             return
         self._rejects.add(projected.rejects)
+        self._skipped.update(projected.left_out)
         for key, count in projected.unknown.items():
             self._dropped.note(key, count)
         self._drift.note_all(projected.drift)

@@ -161,6 +161,12 @@ class TableCatalog(Protocol):
     def list_tables(self, namespace: tuple[str, ...]) -> Sequence[TableName]:
         """All tables of a namespace; none if it does not exist."""
 
+    def pipe_tables(self, namespace: tuple[str, ...]) -> Mapping[str, str]:
+        """The tables of users' pipes that are called otherwise than their table, by the pipe's name.
+
+        What it says may be out of date: a pipe is there if its table has it.
+        """
+
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> WritableTable:
         """The table of that name, created with the properties `create` if it is missing.
 

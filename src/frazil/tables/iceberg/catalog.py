@@ -11,9 +11,10 @@ from frazil.errors import CatalogUnavailable, TableMissing
 from frazil.model import Column, Conversion, IcebergType, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.record_metadata import is_metadata
+from frazil.pipes.stored import PREFIX
 from frazil.records import metadata
 from frazil.tables.iceberg.access import LOCAL
-from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type
+from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type, mapping
 from frazil.tables.iceberg.syncing import SyncBelow
 from frazil.tables.iceberg.table import CREATED_BY, Table
 from frazil.tables.rules.names import matching, meant
@@ -34,6 +35,9 @@ PROPERTIES_ON_LOCAL_DISKS: Final = {"write.metadata.compression-codec": "none"}
 
 _LOWER_CASE: Final = frozenset({"GlueCatalog", "HiveCatalog"})
 """Classes of catalogs that take names in lower case, or make them so."""
+
+_WITHOUT_PROPERTIES: Final = frozenset({"HadoopCatalog"})
+"""Classes of catalogs whose namespaces keep no properties."""
 
 _NO_SUCH_NAMESPACE: Final = frozenset({"NoSuchNamespaceException", "EntityNotFoundException"})
 """What catalogs throw that list the tables of a namespace they do not have; the second is Glue's own."""
@@ -65,6 +69,8 @@ class Catalog:
         self.name = name
         self.lower_case = str(java.getClass().getSimpleName()) in _LOWER_CASE
         """Whether all its names are in lower case."""
+
+        self._names_pipes = str(java.getClass().getSimpleName()) not in _WITHOUT_PROPERTIES
 
     def namespace(self, name: str) -> tuple[str, ...]:
         """The namespace of that name: the existing one equal ignoring case, else the name as written.
@@ -168,6 +174,60 @@ class Catalog:
             if java_class(error) in ("NoSuchTableException", "NoSuchNamespaceException"):
                 raise TableMissing(str(table)) from error
             raise CatalogUnavailable(f"load the table {table}", java_message(error)) from error
+
+    def pipe_tables(self, namespace: tuple[str, ...]) -> dict[str, str]:
+        """The tables of users' pipes that are called otherwise than their table, by the pipe's name.
+
+        The namespace says so where it has properties; elsewhere every table is asked.
+        """
+        if not self._names_pipes:
+            found = ((table, self._pipes_of(table)) for table in self.list_tables(namespace))
+            return {pipe: table.name for table, pipes in found for pipe in pipes if pipe != table.name}
+        try:
+            properties = self._java.loadNamespaceMetadata(self._namespace(namespace))
+        except java_errors() as error:
+            if java_class(error) in _NO_SUCH_NAMESPACE:
+                return {}
+            raise CatalogUnavailable(f"read the namespace {'.'.join(namespace)}", java_message(error)) from error
+        known = mapping(self.jvm, properties)
+        return {key.removeprefix(PREFIX): table for key, table in known.items() if key.startswith(PREFIX)}
+
+    def name_pipe(self, namespace: tuple[str, ...], pipe: str, table: str | None) -> None:
+        """Have the namespace say which table a pipe of another name belongs to; with None, that there is no such pipe.
+
+        Raises:
+            CatalogUnavailable: the catalog did not do it.
+        """
+        if not self._names_pipes:
+            return
+        java, key = self._namespace(namespace), PREFIX + pipe
+        if table is None:
+            gone = self._gateway.jvm.java.util.HashSet()
+            gone.add(key)
+            self._call(f"forget the pipe {pipe}", lambda: self._java.removeProperties(java, gone))
+            return
+        told = self._gateway.jvm.java.util.HashMap()
+        told.put(key, table)
+        self._call(f"name the pipe {pipe}", lambda: self._java.setProperties(java, told))
+
+    def set_properties(self, table: TableName, properties: Mapping[str, str | None]) -> None:
+        """Set properties of a table, and remove those that are None, in one commit of its own.
+
+        Raises:
+            TableMissing: there is none of that name.
+            CatalogUnavailable: the catalog did not do it.
+        """
+        update = self.load(table).updateProperties()
+        for key, value in properties.items():
+            update = update.remove(key) if value is None else update.set(key, value)
+        self._call(f"change the table {table}", update.commit)
+
+    def _pipes_of(self, table: TableName) -> list[str]:
+        try:
+            properties = mapping(self.jvm, self.load(table).properties())
+        except TableMissing:
+            return []
+        return [key.removeprefix(PREFIX) for key in properties if key.startswith(PREFIX)]
 
     def exists(self, table: TableName) -> bool:
         """Whether the table exists."""

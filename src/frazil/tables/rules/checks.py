@@ -9,6 +9,7 @@ from typing import Final
 
 from frazil.errors import ClockBehind, Fenced, SchemaRace, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType, WriteShape
+from frazil.pipes.stored import PREFIX, decode
 from frazil.tables.rules.schema import is_promotion
 from frazil.tables.rules.state import TableState
 from frazil.tables.rules.tokens import Tokens, read
@@ -52,7 +53,7 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
         TableReplaced: the table is another one.
         Fenced: a newer opener owns it.
         TokensMoved: the tokens are not those that were planned from.
-        ShapeMoved: files were staged for another schema, spec or sort order.
+        ShapeMoved: files were staged for another schema, spec, sort order or pipe.
         TableBegunAnew, TokensUncertain, CherryPicked: as `frazil.tables.rules.tokens.read` says, unless `expected`
             allows it.
     """
@@ -118,8 +119,18 @@ def _check_shape(state: TableState, table: str, staged: WriteShape) -> None:
         raise ShapeMoved(table, f"partition spec {staged.spec_id} became {state.spec_id}")
     if state.sort_order_id != staged.sort_order_id:
         raise ShapeMoved(table, f"sort order {staged.sort_order_id} became {state.sort_order_id}")
+    if staged.pipe_name and (now := stored_identity(state, staged.pipe_name)) != staged.pipe:
+        happened = "was created" if staged.pipe is None else "was dropped" if now is None else "was replaced"
+        raise ShapeMoved(table, f"the pipe {staged.pipe_name} {happened}")
     if state.schema_id != staged.schema_id and (change := incompatible_change(staged.columns, state.columns())):
         raise ShapeMoved(table, change)
+
+
+def stored_identity(state: TableState, pipe: str) -> str | None:
+    """What tells the pipe of that name that a table has; None if it has none."""
+    text = state.property(PREFIX + pipe)
+    found = decode(pipe, text) if text is not None else None
+    return found.identity if found else None
 
 
 def incompatible_change(staged: Sequence[Column], current: Sequence[Column]) -> str | None:

@@ -1,0 +1,87 @@
+"""Which pipe the records of a topic come through on their way to a table."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import structlog
+
+from frazil.config import ConnectorSettings
+from frazil.errors import InvalidQuery, PipeBroken, PipeGone, PipeRefused
+from frazil.model import Column, Conversion, PipeSpec, TableName
+from frazil.pipes.stored import PREFIX, StoredPipe, decode, matching
+from frazil.tables.rules.state import TableState
+
+_log = structlog.get_logger(__name__)
+
+
+class Pipes:
+    """Finds the pipes of one connector, each compiled for the columns that its table has."""
+
+    def __init__(self, settings: ConnectorSettings) -> None:
+        self._settings = settings
+        self._used: dict[tuple[TableName, str], str | None] = {}
+        """The pipe that records of a topic came through last, for the log."""
+
+    def name(self, topic: str) -> str:
+        """What a user's pipe is called that takes a topic's records: as the table that the topic is mapped to."""
+        return self._settings.topic2table.resolve(topic, sanitised=self._settings.sanitize_table_names).name
+
+    def of(self, table: TableName, topic: str, state: TableState) -> PipeSpec | None:
+        """The user's pipe between a topic and a table; None where it is the default pipe.
+
+        Raises:
+            PipeBroken: it does not go with the table's columns.
+            PipeGone: the pipe that led to a table of another name than the topic's is not there any more.
+            PipeRefused: there is one, and the configuration does not go with that.
+        """
+        stored = stored_pipes(state)
+        names = {each: each for each in stored}
+        wanted = self.name(topic)
+        name = matching(names, wanted)
+        if name is None and self._used.get((table, topic)) and table.name.lower() != wanted.lower():
+            raise PipeGone(wanted, str(table))
+        name = name or matching(names, table.name)
+        if name is None:
+            self._note(table, topic, None)
+            return None
+        if self._settings.validation == "client_side":
+            raise PipeRefused(name, str(table))
+        try:
+            spec = compiled(stored[name].sql, name, tuple(state.columns()), self._settings.conversion)
+        except InvalidQuery as error:
+            raise PipeBroken(name, str(table), error.message) from error
+        self._note(table, topic, spec)
+        return spec
+
+    def _note(self, table: TableName, topic: str, spec: PipeSpec | None) -> None:
+        identity = spec.identity if spec else None
+        if self._used.get((table, topic)) == identity:
+            return
+        self._used[table, topic] = identity
+        if spec is None:
+            _log.info("records come through the default pipe again", table=str(table), topic=topic)
+            return
+        _log.info("records come through a pipe", table=str(table), topic=topic, pipe=spec.name)
+        for warning in spec.warnings:
+            _log.warning("the pipe may not do what was meant", pipe=spec.name, table=str(table), reason=warning)
+
+
+def stored_pipes(state: TableState) -> dict[str, StoredPipe]:
+    """The pipes that users wrote for a table, by name."""
+    found = {name: decode(name, text) for name, text in state.properties_under(PREFIX).items()}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+@lru_cache(maxsize=256)
+def compiled(sql: str, name: str, columns: tuple[Column, ...], conversion: Conversion) -> PipeSpec:
+    """A pipe compiled for the columns of its table; the same pipe for the same columns once.
+
+    Raises:
+        InvalidQuery: it does not go with them.
+    """
+    # A connector whose tables all have default pipes needs no SQL.
+    from frazil.pipes.sql.compiling import compile_pipe
+    from frazil.snowflake.pipes import read_pipe
+
+    return compile_pipe(read_pipe(sql), name, columns, conversion)

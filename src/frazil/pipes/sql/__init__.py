@@ -1,0 +1,1 @@
+"""Pipes that users write in SQL."""

@@ -1,0 +1,73 @@
+"""How a table keeps the pipes that users wrote for it: as properties, so that they travel with it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+PREFIX: Final = "frazil.pipe."
+"""What the keys of the properties begin with; the pipe's name follows.
+
+On a table the value is what `StoredPipe.encode` gives. On a namespace it is the name of the table that has the pipe,
+for those pipes that are called otherwise than their table."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPipe:
+    """A pipe as a table keeps it."""
+
+    name: str
+    sql: str
+    """Its CREATE PIPE as it was written; it is read again whenever it is used."""
+
+    created: int
+    """When, in ms since the epoch."""
+
+    creator: str
+    """Who created it, for people: user and host."""
+
+    comment: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """Tells the pipe from what it is replaced by."""
+        return identity_of(self.sql)
+
+    def encode(self) -> str:
+        """The property's value."""
+        members = {"sql": self.sql, "created": self.created, "creator": self.creator, "comment": self.comment}
+        return orjson.dumps({key: value for key, value in members.items() if value is not None}).decode()
+
+
+def identity_of(sql: str) -> str:
+    """What tells pipes apart by their statements."""
+    return hashlib.sha256(sql.encode()).hexdigest()[:16]
+
+
+def decode(name: str, text: str) -> StoredPipe | None:
+    """The pipe that a property's value says; None if it says none."""
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(found, Mapping) or not isinstance(found.get("sql"), str):
+        return None
+    created, comment = found.get("created"), found.get("comment")
+    return StoredPipe(
+        name,
+        found["sql"],
+        created if isinstance(created, int) else 0,
+        str(found.get("creator", "")),
+        comment if isinstance(comment, str) else None,
+    )
+
+
+def matching(pipes: Mapping[str, str], name: str, *, quoted: bool = False) -> str | None:
+    """The pipe that a name means: the one of exactly that name, else the one equal ignoring case."""
+    if name in pipes or quoted:
+        return name if name in pipes else None
+    return next((each for each in sorted(pipes) if each.lower() == name.lower()), None)
