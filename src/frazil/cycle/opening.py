@@ -17,6 +17,7 @@ from frazil.cycle.destinations import Destinations, Routing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.orphan_cleanup import OrphanCleanup
+from frazil.cycle.pipes import stored_pipes
 from frazil.cycle.table_policy import TablePolicy
 from frazil.errors import (
     Fenced,
@@ -94,7 +95,8 @@ class Opener:
             self.sweeper.opened(table, last_commit(state, known, self._settings.key))
             _log.info("opened a table", connector=self._settings.name, table=str(name), owner_epoch=epoch)
             fed_by = {facts.topic for facts in topics}
-            return OpenTable(table, table.uuid, committed, epoch, fed_by, committed.snapshot_seq)
+            pipes = tuple(stored_pipes(table.state()))
+            return OpenTable(table, table.uuid, committed, epoch, fed_by, pipes, committed.snapshot_seq)
 
     def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts]) -> None:
         """Open topics that appeared after the table was opened, as the first ones were."""

@@ -62,6 +62,7 @@ from frazil.errors import (
     stage_error,
 )
 from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
+from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import TableCatalog
@@ -139,6 +140,11 @@ class Ingestion:
     def failing(self) -> Mapping[TableName, TableFailure]:
         """The tables that are left out of cycles; any thread may ask."""
         return self._set.failures.failing
+
+    def pipe_of(self, table: TableName, topic: str) -> str:
+        """The name of the pipe between a table and a topic, as far as is known; any thread may ask."""
+        opened = self.tables.get(table)
+        return self._tasks.pipe_of(opened, topic) if opened else default_pipe(table.name)
 
     @property
     def stalled(self) -> FrazilError | None:

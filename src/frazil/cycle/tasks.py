@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
-from frazil.cycle.pipes import Pipes
+from frazil.cycle.pipes import Pipes, stored_pipes
 from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
 from frazil.model import PipeSpec, Range, TableName, TableTask, Task, WriteShape
 from frazil.pipes.record_metadata import is_metadata
+from frazil.pipes.stored import of_channel
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
 from frazil.tables import reject_lists
@@ -157,11 +158,18 @@ class Tasks:
         """What files of a topic's records are staged for, and the user's pipe that they come through."""
         shape, name = self._shape(opened), opened.table.name
         if (name, topic) not in self._pipe_of:
-            self._pipe_of[name, topic] = self._pipes.of(name, topic, opened.table.state())
+            state = opened.table.state()
+            stored = stored_pipes(state)
+            opened.pipes = tuple(stored)
+            self._pipe_of[name, topic] = self._pipes.of(name, topic, state, stored)
         pipe = self._pipe_of[name, topic]
         if pipe is None:
             return replace(shape, pipe_name=self._pipes.name(topic)), None
         return replace(shape, pipe_name=pipe.name, pipe=pipe.identity, evolves=False), pipe
+
+    def pipe_of(self, opened: OpenTable, topic: str) -> str:
+        """The name of the pipe that a topic's records come through to a table, as far as is known."""
+        return of_channel(opened.pipes, self._pipes.name(topic), opened.table.name.name)
 
     def column_budget(self, opened: OpenTable) -> int:
         """How many columns a table may still get."""

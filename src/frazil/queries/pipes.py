@@ -78,9 +78,8 @@ def pipes_of(catalog: Catalog, namespace: tuple[str, ...]) -> Iterator[FoundPipe
         except TableMissing:
             continue
         for key in sorted(properties):
-            pipe = decode(key.removeprefix(PREFIX), properties[key]) if key.startswith(PREFIX) else None
-            if pipe is not None:
-                yield FoundPipe(table, pipe)
+            if key.startswith(PREFIX):
+                yield FoundPipe(table, decode(key.removeprefix(PREFIX), properties[key]))
 
 
 def found_pipe(catalog: Catalog, namespace: tuple[str, ...], name: str, *, quoted: bool = False) -> FoundPipe | None:
@@ -95,10 +94,8 @@ def found_pipe(catalog: Catalog, namespace: tuple[str, ...], name: str, *, quote
         except TableMissing:
             continue
         there = {key.removeprefix(PREFIX): value for key, value in properties.items() if key.startswith(PREFIX)}
-        known = matching(there, name, quoted=quoted)
-        pipe_ = decode(known, there[known]) if known is not None else None
-        if pipe_ is not None:
-            return FoundPipe(table, pipe_)
+        if (known := matching(there, name, quoted=quoted)) is not None:
+            return FoundPipe(table, decode(known, there[known]))
     return None
 
 
