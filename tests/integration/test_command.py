@@ -84,6 +84,31 @@ def test_channels_shows_tokens_and_lag_while_nothing_runs(landed: Path, broker: 
     assert (vegetables["lag_records"], vegetables["lag_seconds"]) == (0, 0.0)
 
 
+def test_pipes_are_listed_and_explained_with_records_of_the_topic_and_of_a_file(landed: Path, tmp_path: Path):
+    sample = tmp_path / "sample.jsonl"
+    sample.write_text('{"id": 7, "colour": "red"}\n\n{"id": "seven"}\n')
+
+    listed = frazil("pipes", "--home", landed, "--format", "json")
+    last = frazil("explain", "fruit", "--records", "2", "--home", landed, "--format", "json")
+    tried = frazil("explain", "fruit", "--sample", sample, "--home", landed, "--format", "json")
+    shown = frazil("explain", "FRUIT-STREAMING", "--sample", sample, "--home", landed)
+    unknown = frazil("explain", "bread", "--home", landed)
+
+    pipes = {each["pipe"]: each for each in json.loads(listed.stdout)}
+    assert pipes["FRUIT-STREAMING"]["topics"] == ["fruit"]
+    assert pipes["FRUIT-STREAMING"]["kind"] == "default"
+    trials = json.loads(last.stdout)["trials"]
+    assert [(each["partition"], each["becomes"]) for each in trials] == [(1, "row"), (1, "row")]
+    assert all(each["row"]["id"] == json.loads(each["value"])["id"] for each in trials)
+    first, second = json.loads(tried.stdout)["trials"]
+    assert (first["row"]["id"], first["dropped"]) == (7, ["colour"])
+    assert (second["becomes"], second["column"], second["row"]) == ("reject", "id", None)
+    assert "'seven'" in second["reason"]
+    assert "DuckDB runs:" in shown.stdout
+    assert unknown.returncode == 1
+    assert "FRUIT-STREAMING" in unknown.stderr
+
+
 def test_sql_prints_rows_as_json_objects_csv_and_a_table(landed: Path):
     query = "select id, tags, record_metadata.offset as place from Fruit where id < 2 order by id"
 

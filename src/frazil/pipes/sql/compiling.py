@@ -28,7 +28,6 @@ from frazil.snowflake.items import note_aliases
 from frazil.snowflake.kinds import shown as type_shown
 from frazil.snowflake.pipes import CreatePipe
 from frazil.snowflake.places import Refused, invalid, near
-from frazil.snowflake.reading import shown
 from frazil.snowflake.scope import Scope, matching
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
@@ -215,7 +214,7 @@ class _Compiling:
         note_paths(condition, self._scope, reading)
         reading.arrange()
         sql = sql_of(condition, self._scope, reading)
-        return PipeItem(WHERE, sql, shown(where.this)), reading.source(CHUNK), reading.objects()
+        return PipeItem(WHERE, sql, " ".join(self._pipe.condition.split())), reading.source(CHUNK), reading.objects()
 
     def _expressions(self) -> Expressions:
         return Expressions(self._scope, self._types, _no_subquery)
