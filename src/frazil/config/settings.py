@@ -13,6 +13,8 @@ from pydantic import AliasChoices as Keys
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from frazil.config import connector_classes, values
+from frazil.config.contract import contract as schema_contract
+from frazil.config.contract import shown
 from frazil.config.kafka import STREAMING
 from frazil.config.names import sanitise
 from frazil.config.pace import PaceSettings
@@ -21,7 +23,7 @@ from frazil.config.settings_base import Flag
 from frazil.config.source import SourceSettings
 from frazil.config.table_options import TableOptions
 from frazil.config.topic2table import Topic2Table
-from frazil.model import MOST_COLUMNS
+from frazil.model import MOST_COLUMNS, SchemaContract
 
 MEBIBYTE = 1 << 20
 
@@ -153,8 +155,24 @@ class ConnectorSettings(RowSettings, PaceSettings):
     columns_max: Annotated[int, values.by(values.integer(at_least=1))] = Field(
         validation_alias=Keys("frazil.columns.max"), default=MOST_COLUMNS
     )
-    """The most columns a table frazil created gets from its first records, at least 1; fields of structs count as
-    columns. Values of keys beyond them are dropped and counted."""
+    """The most columns a table gets from the keys of its records, at least 1; fields of structs count as columns. What
+    becomes of keys beyond them says `beyond` in `frazil.schema.contract`."""
+
+    columns_per_cycle: Annotated[int, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys("frazil.columns.max.per.cycle"), default=50
+    )
+    """The most columns that one cycle adds to a table which holds rows already, at least 1; what becomes of keys beyond
+    them in that cycle says `beyond`, too."""
+
+    contract: Annotated[SchemaContract, values.by(schema_contract)] = Field(
+        validation_alias=Keys("frazil.schema.contract"),
+        default=SchemaContract(),
+        json_schema_extra={"default": f"`{shown(SchemaContract())}`"},
+    )
+    """What becomes of records that do not fit their table, as `what=rule` entries separated by commas. `columns` says
+    about keys without a column, `types` about values that do not fit their column: `evolve` changes the table,
+    `freeze` rejects the record, `discard` drops and counts the value, `rescue` puts it into the column _RESCUED_DATA.
+    `beyond` decides about keys too many to become columns, as the last three (docs/schema-evolution.md)."""
 
     on_data_loss: Annotated[Literal["fail", "skip"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.on.data.loss"), default="fail"

@@ -325,7 +325,7 @@ class Ingestion:
         """Step 5: give tables their columns, and stage again what saw new keys."""
         done = list(staged)
         for _ in range(_EVOLUTIONS):
-            drifted = by_table(part for part in parts(done) if part.drift)
+            drifted = by_table(part for part in parts(done) if part.is_outgrown)
             if not drifted:
                 return done
             answers = self._together.each(self._evolving.evolve, [*drifted.items()])
@@ -336,7 +336,7 @@ class Ingestion:
             done += self._run(again, [each for ranges in again for each in ranges])
             done = self._of_working(done)
         reason = f"{_EVOLUTIONS} rounds of new columns were not enough"
-        drifted = by_table(part for part in parts(done) if part.drift)
+        drifted = by_table(part for part in parts(done) if part.is_outgrown)
         self._set.fail({name: StageFailed(f"the first records of {name}", reason) for name in drifted})
         return self._of_working(done)
 
@@ -375,7 +375,7 @@ def _only(staged: Iterable[Staged], tables: Container[TableName]) -> list[Staged
 
 
 def _drifts(task: Staged) -> bool:
-    return any(part.drift for part in task.tables)
+    return any(part.is_outgrown for part in task.tables)
 
 
 def _again(task: Staged) -> list[Range]:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.routes import fed_by, needs, own_starts
+from frazil.cycle.schema_rules import rules_for
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
-from frazil.model import Range, TableName, TableTask, Task, WriteShape
+from frazil.model import Range, TableName, TableRules, TableTask, Task, WriteShape, is_rescued_name
 from frazil.pipes.record_metadata import is_metadata
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
@@ -38,6 +39,9 @@ class Tasks:
         self._source = source
         self._tables = tables
         self._shapes: dict[TableName, WriteShape] = {}
+        self._widths: dict[TableName, int] = {}
+        """How many columns tables had when the cycle began."""
+
         self._stages: dict[TableName, Stage] = {}
         """The stages of this cycle."""
 
@@ -51,6 +55,7 @@ class Tasks:
     def begin(self) -> None:
         """Another cycle begins: every table has a new stage, and its shape is looked at anew."""
         self._shapes.clear()
+        self._widths.clear()
         self._stages.clear()
         self.began = time.monotonic()
 
@@ -129,37 +134,53 @@ class Tasks:
 
     def _part(self, opened: OpenTable, ranges: Sequence[Range]) -> TableTask:
         stage, number = self.stage(opened), next(self._numbers)
-        shape, name = self._shape(opened), opened.table.name
+        shape, name, budget = self._shape(opened), opened.table.name, self.column_budget(opened)
         data_path = opened.table.new_data_path(stage.data_file(number))
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
         return TableTask(
-            shape=shape,
+            shape=replace(shape, evolves=shape.evolves and budget > 0 and self._settings.contract.columns == "evolve"),
             data_path=data_path,
             data_access=self.access(name, data_path),
             rejects_path=rejects_path,
             rejects_access=self.access(name, rejects_path),
-            column_budget=self.column_budget(opened),
+            column_budget=budget,
+            rules=self.rules(opened),
             starts=own_starts(opened, ranges),
         )
 
     def column_budget(self, opened: OpenTable) -> int:
-        """How many columns a table may still get."""
-        columns = (column.type for column in self._shape(opened).columns if not is_metadata(column))
-        return max(0, self._settings.columns_max - width_of(columns))
+        """How many columns a table may still get in this cycle."""
+        shape = self._shape(opened)
+        width = _width(shape)
+        left = self._settings.columns_max - width
+        if shape.has_rows:
+            left = min(left, self._settings.columns_per_cycle - (width - self._widths[shape.table]))
+        return max(0, left)
+
+    def rules(self, opened: OpenTable) -> TableRules:
+        """What becomes of values that a table has no place for."""
+        return rules_for(self._settings.contract, self._shape(opened))
 
     def access(self, table: TableName, location: str) -> Mapping[str, str]:
         """What opens the storage at a location that a table keeps files in."""
         return self._tables[table].table.access(location)
 
     def _shape(self, opened: OpenTable) -> WriteShape:
+        """The shape of a table as its catalog tells it, the same throughout the cycle unless frazil changes it."""
         name = opened.table.name
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
             shape = self._shapes[name] = opened.table.shape()
-            self._shapes[name] = replace(shape, evolves=shape.evolves and self.column_budget(opened) > 0)
+            self._widths.setdefault(name, _width(shape))
         return self._shapes[name]
+
+
+def _width(shape: WriteShape) -> int:
+    """How many columns a table has, those of frazil's own not among them."""
+    own = (column for column in shape.columns if is_metadata(column) or is_rescued_name(column.name))
+    return width_of(column.type for column in shape.columns) - width_of(column.type for column in own)
 
 
 def _by_topic(ranges: Sequence[Range]) -> list[list[Range]]:

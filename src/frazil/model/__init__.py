@@ -4,6 +4,7 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 """
 
 from frazil.model.channels import ChannelStatus
+from frazil.model.contract import EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
@@ -26,8 +27,10 @@ from frazil.model.staged import Staged, StagedFile, StagedRange, StagedTable, St
 from frazil.model.tasks import Buffer, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
+    "EVOLUTION",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
+    "RESCUED",
     "Buffer",
     "ChannelStatus",
     "Column",
@@ -52,6 +55,7 @@ __all__ = [
     "RejectStage",
     "RejectSummary",
     "SchemaChange",
+    "SchemaContract",
     "SourcePartition",
     "StageFailure",
     "Staged",
@@ -60,8 +64,10 @@ __all__ = [
     "StagedTable",
     "StructType",
     "TableName",
+    "TableRules",
     "TableTask",
     "Task",
     "TransformSpec",
     "WriteShape",
+    "is_rescued_name",
 ]

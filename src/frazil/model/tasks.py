@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from frazil.model.contract import TableRules
 from frazil.model.conversion import Conversion
 from frazil.model.places import Position, Range, SourcePartition
 from frazil.model.schema import MOST_COLUMNS, Column, TableName
@@ -22,10 +23,16 @@ class WriteShape:
     sort_order_id: int
     columns: tuple[Column, ...]
     has_rows: bool
-    """Whether the current snapshot holds a row; a table without one may still get its columns."""
+    """Whether the current snapshot holds a row."""
 
     evolves: bool
-    """Whether new keys become columns: only while a table frazil created holds no row."""
+    """Whether new keys become columns."""
+
+    is_frozen: bool = False
+    """Whether the table itself says that its columns stay as they are; its values are then rejects that do not fit."""
+
+    takes_variants: bool = True
+    """Whether its columns may be VARIANT: from Iceberg's format version 3 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,9 @@ class TableTask:
 
     column_budget: int = MOST_COLUMNS
     """How many columns the table may still get, fields of structs counted among them."""
+
+    rules: TableRules = field(default_factory=TableRules)
+    """What becomes of values that it has no place for."""
 
     starts: Mapping[SourcePartition, Position] = field(default_factory=dict)
     """Where the table's own token stands further on than a range of the task begins: records before are in it."""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal
 
 from frazil.model import (
     NOTHING_OBSERVED,
     Column,
+    Conversion,
     Drift,
     IcebergType,
     ListType,
@@ -20,6 +22,7 @@ from frazil.model import (
     Primitive,
     SchemaChange,
     StructType,
+    WriteShape,
 )
 from frazil.pipes.naming import folded
 from frazil.pipes.types import paths_within
@@ -36,6 +39,13 @@ _SCALARS: Final = {
     # Beyond 64 bits only text keeps every digit.
     "huge": "string",
 }
+
+
+def conversion_for(conversion: Conversion, shape: WriteShape) -> Conversion:
+    """How records become rows of a table: what would be VARIANT is JSON text where there is no VARIANT."""
+    if shape.takes_variants or conversion.nested_type != "variant":
+        return conversion
+    return replace(conversion, nested_type="json")
 
 
 def merged(drifts: Iterable[Drift]) -> Drift:

@@ -20,6 +20,11 @@ class NewKeys(dict[str, ObservedType]):
         super().__init__()
         self._budget = column_budget
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another key."""
+        return self._budget <= 0
+
     def note(self, key: str, seen: ObservedType) -> None:
         """Take note of what was seen of a key, unless the budget is used up."""
         known = self.get(key)

@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Drift
+from frazil.model import Drift, SchemaChange
 from frazil.pipes.base import Chunk, Pipe
 from frazil.records.rejects import Rejects, rejects_of
 from frazil.staging.write import Written, copy
@@ -37,6 +37,9 @@ class Projected:
 
     drift: Drift = field(default_factory=dict)
     """Keys that may become columns, of records that would land then."""
+
+    change: SchemaChange = field(default_factory=SchemaChange)
+    """What else the table has to become for records that would land then."""
 
 
 class ChunkTooLarge(Exception):
@@ -72,7 +75,7 @@ class Projector:
         finally:
             chunk.close()
         rejects = rejects_of(records, "project", chunk.rejected)
-        return Projected(written, rejects, +chunk.dropped, chunk.drift)
+        return Projected(written, rejects, +chunk.dropped, chunk.drift, chunk.change)
 
     def _write(self, chunk: Chunk, path: Path) -> Written | None:
         """Write the file by the first statement that reads every row that is left."""
@@ -86,7 +89,7 @@ class Projector:
             except _UNREADABLE as error:
                 path.unlink(missing_ok=True)
                 failure = error
-        if failure is not None:
+        if failure is not None and not chunk.is_outgrown:
             raise failure
         return None
 
@@ -95,6 +98,6 @@ class Projector:
         select = None
         for select in self._pipe.statements(chunk):
             yield select
-        if select is not None:
+        if select is not None and not chunk.is_outgrown:
             chunk.reject_unfit(self._pipe)
             yield select

@@ -12,8 +12,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from frazil.model import PartitionId, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
+from frazil.model import PartitionId, SchemaChange, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
+from frazil.pipes.changes import together
 from frazil.pipes.default.pipe import DefaultPipe
+from frazil.pipes.evolution import conversion_for
 from frazil.records.convert import Converted
 from frazil.records.dropped import Dropped
 from frazil.records.new_keys import NewKeys
@@ -45,19 +47,24 @@ class TableWriter:
         self._storage = Storage(part.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._pipe = DefaultPipe(
-            part.shape.columns, task.conversion, evolves=part.shape.evolves, column_budget=part.column_budget
+            part.shape.columns,
+            conversion_for(task.conversion, part.shape),
+            evolves=part.shape.evolves,
+            column_budget=part.column_budget,
+            rules=part.rules,
         )
         self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[PartitionId] = Counter()
         self._drift = NewKeys(part.column_budget)
+        self._change = SchemaChange()
         self._dropped = Dropped()
 
     @property
     def drifts(self) -> bool:
-        """Whether the table gets new columns, and what was read is to be staged again."""
-        return bool(self._drift)
+        """Whether the table changes first, and what was read is to be staged again."""
+        return bool(self._drift) or self._change != SchemaChange()
 
     def note(self, converted: Converted) -> None:
         """Take note of the records of a batch that did not come as far as a chunk."""
@@ -81,9 +88,10 @@ class TableWriter:
         for key, count in projected.unknown.items():
             self._dropped.note(key, count)
         self._drift.note_all(projected.drift)
+        self._change = together([self._change, projected.change])
         if projected.written is None:
             return
-        if self._drift:
+        if self.drifts:
             projected.written.path.unlink()
             return
         with self._stopwatch.timed("move"):
@@ -113,7 +121,8 @@ class TableWriter:
             files=tuple(self._files),
             rejects=summary,
             drift=dict(self._drift),
-            dropped={} if self._drift else dict(self._dropped),
+            change=self._change,
+            dropped={} if self.drifts else dict(self._dropped),
         )
 
     def discard(self) -> None:

@@ -15,10 +15,22 @@ from typing import Annotated, Any, Final, Union
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from frazil.model import NOTHING_OBSERVED, Column, Conversion, Drift, ObservedType, RecordPlace
+from frazil.model import (
+    NOTHING_OBSERVED,
+    Column,
+    Conversion,
+    Drift,
+    ObservedType,
+    RecordPlace,
+    SchemaChange,
+    TableRules,
+)
+from frazil.pipes.changes import changed, together
+from frazil.pipes.default.coercion import Coercion
 from frazil.pipes.default.decoder import LONG, Undescribed, is_field_name, struct
 from frazil.pipes.default.exact_json import CoercionError, Number, Object, parse
 from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.default.growth import Growth
 from frazil.pipes.default.projection import Projection
 from frazil.pipes.evolution import columns_for, unambiguous
 from frazil.records.new_keys import MIXED, NewKeys
@@ -39,13 +51,17 @@ class DriftWatch:
         conversion: Conversion,
         column_budget: int,
         position: Callable[[int], RecordPlace],
+        rules: TableRules = TableRules(),  # noqa: B008 (frozen)
     ) -> None:
         """Watch the records that go to the table of `projection`, which may get `column_budget` columns.
 
-        `position` tells where the record of a row lies.
+        `position` tells where the record of a row lies; `rules` say what becomes of other values.
         """
         self.found = NewKeys(column_budget)
         """The new keys of records that land if these get columns."""
+
+        self.change = SchemaChange()
+        """What columns that are there have to become for these records."""
 
         self.rejected: dict[int, RejectReason] = {}
         """Why rows with new keys would not even then; where no key is found, those are all the rows with new keys."""
@@ -53,6 +69,7 @@ class DriftWatch:
         self._projection = projection
         self._conversion = conversion
         self._position = position
+        self._rules = rules
         self._levels = _DEEPEST if conversion.nested_type == "struct" else 0
 
     def look(self, row: int, value: bytes) -> bool:
@@ -61,17 +78,19 @@ class DriftWatch:
         seen = seen_in(text, self._projection.is_settled, deep=self._levels > 0, at=self._position(row))
         if not seen or not self.found.would_learn(seen):
             return False
-        if reason := self._unfit_even_then(text, seen):
+        asked = growth(text, self._projection, self._conversion) if self._rules.types == "evolve" else SchemaChange()
+        if reason := self._unfit_even_then(text, seen, asked):
             self.rejected[row] = reason
         else:
             self.found.note_all(seen)
+            self.change = together([self.change, asked])
         return True
 
     def decoded(self) -> dict[str, Any]:
         """The keys the fast tier's decoder may accept, and as what: values with nothing new."""
         return {key: _like(seen, self._levels) for key, seen in self.found.items() if is_field_name(key)}
 
-    def _unfit_even_then(self, text: str, seen: Drift) -> RejectReason | None:
+    def _unfit_even_then(self, text: str, seen: Drift, asked: SchemaChange) -> RejectReason | None:
         """Why a record is no row even of a table with the columns its own keys would be given; None if it is one.
 
         Other records may make a column wider, so that a record fits that does not by itself: then its keys are found
@@ -79,8 +98,19 @@ class DriftWatch:
         """
         keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
         added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
-        evolved = Projection((*keys.columns, *added), keys.normalizes)
-        return ExactValidation(evolved, self._conversion, keeps_unknown=True).diagnose(text)
+        evolved = Projection((*changed(keys.columns, asked), *added), keys.normalizes)
+        return ExactValidation(evolved, self._conversion, keeps_unknown=True, rules=self._rules).diagnose(text)
+
+
+def growth(text: str | None, projection: Projection, conversion: Conversion) -> SchemaChange:
+    """What a record asks of the columns that are there; nothing where it is no JSON object."""
+    try:
+        parsed = None if text is None else parse(text)
+    except (CoercionError, RecursionError):
+        return SchemaChange()
+    if parsed is not None and not isinstance(parsed, Object):
+        return SchemaChange()
+    return Growth(projection, Coercion(conversion)).asked_by(parsed)
 
 
 def members(value: bytes | str) -> Mapping[str, Raw]:

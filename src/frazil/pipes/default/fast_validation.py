@@ -23,6 +23,7 @@ from frazil.pipes.default.decoder import (
     REFUSED,
     Dialect,
     Look,
+    Undescribed,
     field,
     is_field_name,
     is_null,
@@ -32,7 +33,7 @@ from frazil.pipes.default.decoder import (
 )
 from frazil.pipes.default.drift import DriftWatch, members
 from frazil.pipes.default.exact_json import DEEPEST, CoercionError, Object, parse
-from frazil.pipes.default.projection import Projection, Reading
+from frazil.pipes.default.projection import RESCUE_KEY, Projection, Reading
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
@@ -46,17 +47,29 @@ _STRING: Final = Primitive("string")
 class FastValidation:
     """Finds among the records of one table those that the fast statement might misread."""
 
-    def __init__(self, projection: Projection, conversion: Conversion, *, keeps_unknown: bool = False) -> None:
+    def __init__(
+        self,
+        projection: Projection,
+        conversion: Conversion,
+        *,
+        keeps_unknown: bool = False,
+        drops_unknown: bool = True,
+    ) -> None:
         """Validate for the table of `projection`.
 
         Args:
             projection: which keys go to which columns.
             conversion: the rules as the connector has configured them.
             keeps_unknown: whether new keys may become columns and so need usable names.
+            drops_unknown: whether records land without the values of keys that have no column.
         """
         self._payload = projection.payload()
         self._projection = projection
         self._keeps_unknown = keeps_unknown
+        self._drops_unknown = drops_unknown
+        self.has_new_keys = False
+        """Whether a record was refused that has keys which may become columns, since this was last set to false."""
+
         self._dialect = Dialect(conversion.time_zone)
         self._quick = True
         self._defaults = frozenset(column.name for column in self._payload if column.default is not None)
@@ -89,7 +102,17 @@ class FastValidation:
         try:
             return self._refused(values, unknown)
         finally:
-            self._watch = None
+            if watch is not None:
+                self._watch = None
+                self._compile()  # for now, records with new keys are to be refused again
+
+    def learn_rescued(self) -> None:
+        """From now on read what is rescued: rows that were written anew have it."""
+        column = self._projection.rescued
+        if column is not None and column.name not in self.reading.spellings:
+            spellings = {**self.reading.spellings, column.name: (RESCUE_KEY,)}
+            self.reading = replace(self.reading, spellings=spellings)
+            self._compile()
 
     def look_closely(self) -> None:
         """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
@@ -147,6 +170,7 @@ class FastValidation:
         except REFUSED:
             self._learn_exactly(row, value)
             return None
+        self._note_new(found)
         if self._catches_up(row, value, found) | self._learn(found) | self._learn_documents(found):
             self._compile()
         try:
@@ -162,6 +186,7 @@ class FastValidation:
             return
         if isinstance(parsed, Object):
             keys = [key for key, _ in parsed]
+            self._note_new(keys)
             if self._catches_up(row, value, keys) | self._learn(filter(self._projection.column_for, keys)):
                 self._compile()
 
@@ -173,6 +198,10 @@ class FastValidation:
             self._is_behind = True
             return False
         return self._is_behind
+
+    def _note_new(self, keys: Iterable[str]) -> None:
+        if self._keeps_unknown and not self.has_new_keys:
+            self.has_new_keys = not all(map(self._projection.is_settled, keys))
 
     def _learn(self, keys: Iterable[str]) -> bool:
         learned = False
@@ -208,9 +237,9 @@ class FastValidation:
     def _may_learn(self, key: str) -> bool:
         if not is_field_name(key):
             return False
-        if self._watch is not None and not self._projection.is_settled(key):
-            return False
-        return self._projection.can_name_column(key) or not self._keeps_unknown
+        if self._keeps_unknown:
+            return self._projection.is_settled(key) and self._projection.can_name_column(key)
+        return self._drops_unknown
 
     def _compile(self) -> None:
         fields: list[Any] = []
@@ -241,6 +270,8 @@ class FastValidation:
     def _fields(self, column: Column, places: tuple[str, ...], *, certain: bool) -> list[Any]:
         """The decoder's fields for a column; `certain` when it has one spelling and so one place."""
         document = column.name in self.reading.documents
+        if column is self._projection.rescued:
+            return [field(place, Undescribed, required=False, present=False) for place in places]
         kind = Raw if document else self._dialect.column(column.type, quick=self._quick)
         found = look_at_text if document else look(column.type, required=False)
         if found:

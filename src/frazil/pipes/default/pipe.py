@@ -7,13 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from frazil.model import MOST_COLUMNS, Column, Conversion
+from frazil.model import MOST_COLUMNS, RESCUED, Column, Conversion, Primitive, SchemaChange, TableRules
 from frazil.pipes.base import Chunk
-from frazil.pipes.default.drift import DriftWatch, members
-from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.changes import changed, together
+from frazil.pipes.default.drift import DriftWatch, growth, members
+from frazil.pipes.default.exact_validation import ExactValidation, Rewritten
 from frazil.pipes.default.fast_validation import FastValidation
 from frazil.pipes.default.projection import Projection
 from frazil.records.convert import VALUE
@@ -30,15 +32,34 @@ class DefaultPipe:
         *,
         evolves: bool = False,
         column_budget: int = MOST_COLUMNS,
+        rules: TableRules = TableRules(),  # noqa: B008 (frozen)
     ) -> None:
-        """Project to a table of these columns; if it `evolves`, new keys may become up to `column_budget` columns."""
+        """Project to a table of these columns.
+
+        Args:
+            columns: all of the table's.
+            conversion: how values become those of columns.
+            evolves: whether new keys may become columns.
+            column_budget: how many.
+            rules: what becomes of other values that the table has no place for.
+        """
         self.columns = columns
         self._conversion = conversion
         self._evolves = evolves
         self._column_budget = column_budget
+        self._rules = rules
         self._projection = Projection(columns, conversion.normalizes)
-        self._fast = FastValidation(self._projection, conversion, keeps_unknown=evolves)
-        self._exact = ExactValidation(self._projection, conversion, keeps_unknown=evolves)
+        drops = rules.columns == "discard"
+        self._fast = FastValidation(self._projection, conversion, keeps_unknown=evolves, drops_unknown=drops)
+        self._exact = self._exactly(rules)
+        self._diagnosis = self._exactly(replace(rules, types="freeze"))
+        self._watches = evolves and not self._projection.payload()
+        """Whether so many records are expected to have new keys that all are looked at for these at once."""
+
+        self._reads_rescued = False
+        """Whether the statement reads what was rescued."""
+
+        self._rescued_type = Primitive("variant" if conversion.nested_type == "variant" else "string")
         self._is_uniform = True
         """Whether every record so far had every key, once."""
 
@@ -54,10 +75,14 @@ class DefaultPipe:
         was_uniform = self._is_uniform
         if self._is_uniform and self._fast.reading.may_be_strict:
             self._settle(chunk, self._projection.misread(chunk, self._fast.reading, strict=True))
+            if chunk.is_outgrown:
+                return
             yield self._select(strict=True)
             self._is_uniform = False
         self._settle(chunk, self._projection.misread(chunk, self._fast.reading, strict=False))
         self._settle(chunk, self._projection.duplicated(chunk, self._fast.reading))
+        if chunk.is_outgrown:
+            return
         yield self._select(strict=False)
         misformed = self._projection.misformed(chunk, self._fast.reading)
         if misformed:
@@ -65,32 +90,49 @@ class DefaultPipe:
             self._is_uniform = was_uniform
             self._fast.look_closely()
             self._settle(chunk, misformed)
+            if chunk.is_outgrown:
+                return
             yield self._select(strict=False)
 
     def diagnose(self, record: Mapping[str, Any]) -> RejectReason | None:
         """Why one record does not fit, by exact validation."""
-        return self._exact.diagnose(record[VALUE])
+        return self._diagnosis.diagnose(record[VALUE])
 
     def _select(self, *, strict: bool) -> str:
         return self._projection.select(self._fast.reading, self._exact.defaults, strict=strict)
 
+    def _exactly(self, rules: TableRules) -> ExactValidation:
+        return ExactValidation(self._projection, self._conversion, keeps_unknown=self._evolves, rules=rules)
+
     def _validate(self, chunk: Chunk) -> bool:
-        """Settle what fast validation refuses, unless there is drift: the table has to get columns first."""
-        if not self._evolves:
-            self._settle(chunk, self._fast.refused(chunk.texts(), chunk.dropped), refused=True)
-            return True
-        order, texts = chunk.in_order(), [*chunk.texts()]
+        """Settle what fast validation refuses, unless the table has to change first; whether it has not."""
+        refused: Iterable[int] = range(chunk.count)
+        if not self._watches:
+            self._fast.has_new_keys = False
+            refused = self._fast.refused(chunk.texts(), chunk.dropped)
+        if self._watches or self._fast.has_new_keys:
+            refused = self._watch(chunk, {*refused})
+        self._settle(chunk, refused, refused=True)
+        return not chunk.is_outgrown
+
+    def _watch(self, chunk: Chunk, rows: Container[int]) -> list[int]:
+        """Look at some rows for new keys, in the order of their records; those left that exact validation decides on."""
+        order, texts = [row for row in chunk.in_order() if row in rows], [*chunk.texts()]
         watch = DriftWatch(
-            self._projection, self._conversion, self._column_budget, lambda row: chunk.position(order[row])
+            self._projection,
+            self._conversion,
+            self._column_budget,
+            lambda row: chunk.position(order[row]),
+            rules=self._rules,
         )
         refused = self._fast.refused((texts[row] for row in order), chunk.dropped, watch)
+        self._watches = bool(watch.found)
         if watch.found:
-            chunk.drift = watch.found
+            chunk.drift, chunk.change = watch.found, watch.change
             chunk.dropped.clear()
-            return False
-        chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
-        self._settle(chunk, (order[row] for row in refused if row not in watch.rejected), refused=True)
-        return True
+        else:
+            chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
+        return [order[row] for row in refused if row not in watch.rejected]
 
     def _settle(self, chunk: Chunk, rows: Iterable[int], *, refused: bool = False) -> None:
         """Have exact validation decide about rows, whether fast validation has `refused` them or not."""
@@ -100,11 +142,39 @@ class DefaultPipe:
             if not refused and text is not None:
                 # Those that were accepted were counted.
                 chunk.dropped.subtract(key for key in members(text) if self._projection.column_for(key) is None)
-            found = self._exact.validate(text, self._fast.reading)
+            found = self._settled(chunk, row, text)
             if isinstance(found, RejectReason):
                 unfit[row] = found
             else:
                 rewritten[row] = found.text
                 chunk.dropped.update(found.dropped)
+        if chunk.is_outgrown:
+            chunk.dropped.clear()
+            return
         chunk.rewrite(rewritten)
         chunk.reject(unfit)
+
+    def _settled(self, chunk: Chunk, row: int, text: str | None) -> Rewritten | RejectReason:
+        """What exact validation says of a row; what the table has to become for it is noted."""
+        found = self._exact.validate(text, self._fast.reading, chunk.position(row))
+        if isinstance(found, RejectReason):
+            self._grow(chunk, text)
+        elif found.rescued and self._projection.rescued is None:
+            chunk.change = together([chunk.change, SchemaChange(add={RESCUED: self._rescued_type})])
+        elif found.rescued and not self._reads_rescued:
+            self._fast.learn_rescued()
+            self._reads_rescued = True
+            return self._settled(chunk, row, text)
+        return found
+
+    def _grow(self, chunk: Chunk, text: str | None) -> None:
+        """Note what columns have to become for a record that does not fit, if they can."""
+        if self._rules.types != "evolve":
+            return
+        asked = growth(text, self._projection, self._conversion)
+        if asked == SchemaChange():
+            return
+        grown = Projection(changed(self.columns, asked), self._conversion.normalizes)
+        exact = ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
+        if exact.diagnose(text) is None:
+            chunk.change = together([chunk.change, asked])

@@ -8,7 +8,7 @@ from typing import Final
 
 import orjson
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType, is_rescued_name
 from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK, ROW, Chunk
 from frazil.pipes.default.times import MICROSECONDS_FROM, MILLISECONDS_FROM
@@ -37,6 +37,10 @@ _TIME: Final = Primitive("time")
 _MINUS_ZERO: Final = r"-0\s*[,}\]]"
 
 
+RESCUE_KEY: Final = "\x7frescued"
+"""What the column of rescued values is read from: hardly a key of records, and none that is read as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How the records of a task are read, by what is known of their keys."""
@@ -63,6 +67,9 @@ class Projection:
     normalizes: bool = False
     """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""
 
+    rescued: Column | None = field(init=False, repr=False, compare=False, default=None)
+    """The column of rescued values, which no key goes to."""
+
     _payload: tuple[Column, ...] = field(init=False, repr=False, compare=False)
     # Asked for every key of every record that the exact tier looks at: looked up, not searched.
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -72,6 +79,9 @@ class Projection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_payload", tuple(column for column in self.columns if not is_metadata(column)))
         for column in self._payload:
+            if is_rescued_name(column.name):
+                object.__setattr__(self, "rescued", column)
+                continue
             self._by_name[column.name] = column
             self._by_folded_name.setdefault(folded(column.name), column)
         for column in self.columns:
@@ -103,7 +113,7 @@ class Projection:
         """Whether a key will never become a column, having one or being no name for one."""
         if self.column_for(key) is not None or not self.can_name_column(key):
             return True
-        return is_metadata_name(self.name_for(key))
+        return is_metadata_name(self.name_for(key)) or is_rescued_name(self.name_for(key))
 
     def select(self, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False) -> str:
         """The SELECT that projects the rows of a chunk.

@@ -37,6 +37,18 @@ def is_promotion(before: Primitive, after: Primitive) -> bool:
     return before == after or (before.name, after.name) in _WIDER
 
 
+def may_evolve(says: str | None, *, created: bool) -> bool | None:
+    """Whether records may change a table's columns; None where nobody has decided.
+
+    Args:
+        says: the table's property `frazil.schema.evolution`.
+        created: whether frazil made the table.
+    """
+    if says is not None and says.lower() in ("true", "false"):
+        return says.lower() == "true"
+    return True if created else None
+
+
 def remaining(change: SchemaChange, existing: Sequence[Column]) -> SchemaChange:
     """What is left to do of a change, on a table that has the `existing` columns by now.
 
