@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyspark
@@ -11,8 +12,9 @@ import pytest
 from pyspark.errors import PySparkAttributeError
 
 from frazil.errors import SparkConnectRefused, SparkEnded, SparkVersionRefused
+from frazil.tables.defaults import embedded_catalog
 from frazil.tables.jvm import spark_defaults
-from frazil.tables.jvm.session import open_session, require_usable
+from frazil.tables.jvm.session import open_session, require_usable, tables_at_once
 
 
 @pytest.fixture(autouse=True)
@@ -147,3 +149,25 @@ class _Jvm:
 
     def __call__(self) -> int:
         return 0
+
+
+def test_the_embedded_catalogs_tables_are_committed_side_by_side(tmp_path: Path):
+    assert at_once({key.rpartition(".")[2]: text for key, text in embedded_catalog(tmp_path).items()}) == 16
+
+
+def test_a_sqlite_whose_writers_do_not_wait_for_each_other_takes_one_table_at_a_time():
+    assert at_once({"uri": "jdbc:sqlite:/lake/catalog.db"}) == 1
+    assert at_once({"uri": "jdbc:sqlite:/lake/catalog.db?busy_timeout=5000"}) == 16
+
+
+@pytest.mark.parametrize("settings", [{"uri": "jdbc:postgresql://db/lake"}, {"type": "hive"}])
+def test_other_catalogs_take_several_tables_at_once(settings: dict[str, str]):
+    assert at_once(settings) == 16
+
+
+def at_once(settings: dict[str, str]) -> int:
+    """How many tables of a catalog with these settings are committed to at a time."""
+    configured = {f"spark.sql.catalog.lake.{key}": text for key, text in settings.items()}
+    conf = SimpleNamespace(get=lambda key, default=None: configured.get(key, default))
+    session: Any = SimpleNamespace(conf=conf)
+    return tables_at_once(session, "lake")

@@ -36,7 +36,8 @@ from frazil.tables.jvm.catalog_choice import catalogs, chosen
 
 JVM_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-_ONE_WRITER: Final = "jdbc:sqlite:"
+_SQLITE: Final = "jdbc:sqlite:"
+_WAITS: Final = "busy_timeout="
 _AT_ONCE: Final = 16
 """A commit mostly waits for the catalog and the storage; each at a time takes a thread here and one in the JVM."""
 
@@ -170,9 +171,9 @@ def _unfit(session: SparkSession, found: str) -> IcebergRuntimeUnfit:
 
 
 def tables_at_once(session: SparkSession, catalog: str) -> int:
-    """How many tables of a catalog may be committed to at a time: SQLite has one writer, all others have many."""
+    """How many tables of a catalog may be committed to at a time: one in SQLite unless its writers wait for another."""
     uri = session.conf.get(f"{CATALOGS}{catalog}.uri", "") or ""
-    return 1 if uri.startswith(_ONE_WRITER) else _AT_ONCE
+    return 1 if uri.startswith(_SQLITE) and _WAITS not in uri else _AT_ONCE
 
 
 def _uncached(catalog: Any) -> Any:
