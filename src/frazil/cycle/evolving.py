@@ -38,7 +38,7 @@ class Evolving:
         new = schema_change(drift, nested, normalized if self._settings.normalize_columns else str)
         asked = together(part.change for part in parts)
         change = replace(asked, add={**new.add, **asked.add})
-        if drift.is_full and self._tasks.rules(opened).columns == "rescue":
+        if drift.is_exceeded and self._tasks.rules(opened).columns == "rescue":
             # What comes beyond these is to land in the same cycle, and with one commit.
             change = replace(change, add={**change.add, **_rescued(parts, nested)})
         opened.table.evolve(change)

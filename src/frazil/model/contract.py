@@ -48,6 +48,11 @@ class TableRules:
     may_change: bool = False
     """Whether the table may get other columns, such as that of rescued values."""
 
+    @property
+    def rescues(self) -> bool:
+        """Whether any value is rescued."""
+        return "rescue" in (self.columns, self.types)
+
 
 def is_rescued_name(name: str) -> bool:
     """Whether the name is that of the column of rescued values, in any case."""

@@ -1,31 +1,64 @@
-"""Changes of columns that are there: several as one, and what columns are after one."""
+"""Changes of columns: several as one, and what columns are after one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, SchemaChange, StructType
+from frazil.pipes.naming import folded
+
+_STRING: Final = Primitive("string")
+_NUMBERS: Final = {Primitive("long"), Primitive("double")}
 
 
 def together(changes: Iterable[SchemaChange]) -> SchemaChange:
-    """Several changes as one, in any order: of two types for one field the wider."""
+    """Several changes as one, in any order: of two types for one field the one that holds both."""
     add: dict[str, IcebergType] = {}
+    fields: dict[FieldPath, tuple[FieldPath, IcebergType]] = {}
     widen: dict[FieldPath, Primitive] = {}
     relax: frozenset[FieldPath] = frozenset()
     for change in changes:
         add |= change.add
         relax |= change.relax
-        for path, kind in change.widen.items():
-            known = widen.get(path, kind)
-            widen[path] = max(known, kind, key=lambda each: each.precision)
-    return SchemaChange(dict(sorted(add.items())), dict(sorted(widen.items())), relax)
+        for path, kind in change.grow.items():
+            key = tuple(map(folded, path))
+            known, seen = fields.get(key, (path, kind))
+            fields[key] = (min(known, path), joined(seen, kind))
+        for path, wider in change.widen.items():
+            widen[path] = max(widen.get(path, wider), wider, key=lambda each: each.precision)
+    grow = dict(sorted(fields.values(), key=lambda each: each[0]))
+    return SchemaChange(dict(sorted(add.items())), grow, dict(sorted(widen.items())), relax)
+
+
+def joined(one: IcebergType, other: IcebergType) -> IcebergType:
+    """The type that holds the values of two types of new fields, whichever comes first."""
+    match one, other:
+        case _ if one == other:
+            return one
+        case StructType(), StructType():
+            return _union(one, other)
+        case ListType(), ListType():
+            return replace(one, element=joined(one.element, other.element))
+        case _ if {one, other} == _NUMBERS:
+            return Primitive("double")
+        case _:
+            return _STRING
 
 
 def changed(columns: Sequence[Column], change: SchemaChange) -> tuple[Column, ...]:
     """The columns after a change."""
     added = (Column(0, name, kind) for name, kind in change.add.items())
     return (*(_column(column, (column.name,), change) for column in columns), *added)
+
+
+def _union(one: StructType, other: StructType) -> StructType:
+    fields: dict[str, Column] = {}
+    for field in sorted((*one.fields, *other.fields), key=lambda each: each.name):
+        known = fields.setdefault(folded(field.name), field)
+        fields[folded(field.name)] = replace(known, type=joined(known.type, field.type))
+    return StructType(tuple(sorted(fields.values(), key=lambda each: each.name)))
 
 
 def _column(column: Column, path: FieldPath, change: SchemaChange) -> Column:
@@ -38,7 +71,8 @@ def _type(kind: IcebergType, path: FieldPath, change: SchemaChange) -> IcebergTy
         case Primitive():
             return change.widen.get(path, kind)
         case StructType(fields=fields):
-            return StructType(tuple(_column(field, (*path, field.name), change) for field in fields))
+            there = (_column(field, (*path, field.name), change) for field in fields)
+            return StructType((*there, *_new_fields(path, change.grow)))
         case ListType():
             within = (*path, "element")
             required = kind.element_required and within not in change.relax
@@ -47,3 +81,7 @@ def _type(kind: IcebergType, path: FieldPath, change: SchemaChange) -> IcebergTy
             within = (*path, "value")
             required = kind.value_required and within not in change.relax
             return replace(kind, value=_type(kind.value, within, change), value_required=required)
+
+
+def _new_fields(path: FieldPath, grow: Mapping[FieldPath, IcebergType]) -> Iterable[Column]:
+    return (Column(0, name, kind) for (*parent, name), kind in grow.items() if tuple(parent) == path)

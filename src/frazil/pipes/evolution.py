@@ -65,9 +65,9 @@ def schema_change(drift: Drift, nested: NestedType, name: Callable[[str], str] =
 def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> dict[str, IcebergType]:
     """The columns to add, sorted by name; ids within types are given by the catalog; `name` gives a key's column.
 
-    Keys that differ only by case are one column, spelled as in the first record that has one of them.
+    Keys whose values do not tell a type get none. Keys that differ only by case are one column, spelled as in the first record that has one of them.
     """
-    named = merged({name(key): seen} for key, seen in drift.items())
+    named = merged({name(key): seen} for key, seen in drift.items() if is_typed(seen, nested))
     return {column: column_type(seen, nested) for column, seen in _ignoring_case(named).items()}
 
 
@@ -82,11 +82,18 @@ def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) 
     return {name: _STRING if any(taken[path] > 1 for path in paths[name]) else kind for name, kind in columns.items()}
 
 
-def column_type(seen: ObservedType, nested: NestedType) -> IcebergType:
-    """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured.
+def is_typed(seen: ObservedType, nested: NestedType) -> bool:
+    """Whether values tell the type of a column: null does not, nor an empty array, nor a structure of such."""
+    if seen.scalars - {"null"}:
+        return True
+    if nested == "struct":
+        within = [field for _, field in seen.fields or ()] + ([] if seen.element is None else [seen.element])
+        return any(is_typed(each, nested) for each in within)
+    return seen.fields is not None or seen.element not in (None, NOTHING_OBSERVED)
 
-    A key that only ever was null becomes STRING, which takes whatever comes later as its text.
-    """
+
+def column_type(seen: ObservedType, nested: NestedType) -> IcebergType:
+    """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured."""
     if seen.fields is None and seen.element is None:
         return _scalar(seen)
     if nested == "variant":
@@ -102,7 +109,7 @@ def _structured(seen: ObservedType) -> IcebergType:
         return _STRING
     if seen.element is not None:
         return ListType(0, column_type(seen.element, "struct"), element_required=False)
-    fields = _ignoring_case(dict(seen.fields or ()))
+    fields = _ignoring_case({name: found for name, found in seen.fields or () if is_typed(found, "struct")})
     if not fields or not all(map(is_usable_name, fields)):
         return _STRING
     return StructType(tuple(Column(0, name, column_type(found, "struct")) for name, found in fields.items()))

@@ -90,6 +90,10 @@ class Undescribed:
     """A value the decoder cannot describe; only null is accepted."""
 
 
+NOTHING_YET: Final = Annotated[list[Undescribed], Meta(max_length=0)] | None
+"""A value that does not tell the type of a column: null, or an empty array."""
+
+
 class Dialect:
     """How types are decoded for one connector."""
 

@@ -6,6 +6,7 @@ and times in one form. Its row is then written by the same statement as all othe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,7 +25,9 @@ from frazil.pipes.default.exact_json import (
     string,
     unique,
 )
+from frazil.pipes.default.observation import LEVELS, observed
 from frazil.pipes.default.projection import Projection, Reading
+from frazil.pipes.evolution import NestedType, is_typed
 from frazil.records.rejects import RejectReason
 
 
@@ -39,7 +42,10 @@ class Rewritten:
     """Values of keys without a column or field, by dotted path."""
 
     rescued: bool = False
-    """Whether values went to the column of rescued ones."""
+    """Whether values went to the column of rescued ones, or would if there were one."""
+
+    strays: bool = False
+    """Whether a struct has no field for a key of the record."""
 
 
 class ExactValidation:
@@ -65,8 +71,12 @@ class ExactValidation:
         self._coercion = Coercion(conversion)
         self._keeps_unknown = keeps_unknown
         self._rules = rules
-        self._rescued = Object()
-        """What is rescued of the record that is looked at."""
+        self._nested = conversion.nested_type
+        self._rescued: dict[str, list[Any]] = {}
+        """What is rescued of the record that is looked at, by key."""
+
+        self._dropped: Counter[str] = Counter()
+        """What is dropped of it."""
 
         self.defaults: Mapping[str, str] = {
             column.name: self._coercion.default(column) for column in projection.payload() if column.default is not None
@@ -100,7 +110,8 @@ class ExactValidation:
 
     def _record(self, parsed: Object, reading: Reading, place: RecordPlace | None) -> Rewritten:
         members: dict[str, str] = {}
-        self._coercion.dropped.clear()
+        self._coercion.strays.clear()
+        self._dropped.clear()
         self._rescued.clear()
         for key, value in _members(self._known(parsed)):
             column = self._projection.column_for(key)
@@ -112,22 +123,21 @@ class ExactValidation:
                 if members[column.name] != "null":
                     raise _ColumnCoercionError(column.name, "two keys that differ only by case both have a value")
             members[column.name] = self._value(column, key, value)
+        strays = self._coercion.strays
+        self._turn_away([path for path, value in strays if not self._may_come(value, "struct")])
+        for path, value in strays:
+            self._set_aside(path, value, "struct")
         if self._rescued:
             self._rescue(members, place)
-        return Rewritten(self._written(members, reading), dict(self._coercion.dropped), bool(self._rescued))
+        return Rewritten(self._written(members, reading), dict(self._dropped), bool(self._rescued), bool(strays))
 
     def _rescue(self, members: dict[str, str], place: RecordPlace | None) -> None:
         """Put what was rescued, and where from, into its column."""
         column = self._projection.rescued
-        document = Object([("values", Object(_members(self._rescued)))])
-        if place is not None:
-            partition, position = place
-            where = (("topic", partition.topic), ("partition", partition.partition), ("offset", position))
-            document.append(("source", Object((name, _json(value)) for name, value in where)))
         if column is not None:
-            members[column.name] = self._value(column, RESCUED, document)
+            members[column.name] = self._value(column, RESCUED, _rescue_document(self._rescued, place))
         elif not self._rules.may_change:
-            keys = ", ".join(short(key) for key, _ in self._rescued)
+            keys = ", ".join(map(short, self._rescued))
             raise CoercionError(
                 f"the table {self._rules.table} has no column {RESCUED} for the values of {keys}, and may not change"
             )
@@ -146,21 +156,16 @@ class ExactValidation:
         return "{" + ", ".join(written) + "}"
 
     def _value(self, column: Column, key: str, value: Any) -> str:
+        strays = len(self._coercion.strays)
         try:
             return self._coercion.text(column.type, value, column.name)
         except CoercionError as error:
             kept = column.required or column is self._projection.rescued
             if kept or self._rules.types not in ("discard", "rescue"):
                 raise _ColumnCoercionError(column.name, str(error)) from error
-        self._set_aside(key, value, rescued=self._rules.types == "rescue")
+        del self._coercion.strays[strays:]
+        self._keep(key, value, rescued=self._rules.types == "rescue")
         return "null"
-
-    def _set_aside(self, key: str, value: Any, *, rescued: bool) -> None:
-        """Keep a value of a row elsewhere than in a column, or count that it is dropped."""
-        if rescued:
-            self._rescued.append((key, value))
-        else:
-            self._coercion.dropped[key] = 1
 
     def _known(self, parsed: Object) -> Object:
         """The members that go to a column: the others do not land, so how often they appear is no matter."""
@@ -174,16 +179,41 @@ class ExactValidation:
                     short(key),
                     "the key cannot name a column (empty, too long, reserved, a field's path, control characters)",
                 )
-            elif self._rules.columns == "freeze":
-                strange.append(key)
+            elif self._keeps_unknown and self._projection.is_reserved(key):
+                self._dropped[key] = 1
+            elif self._may_come(value, self._nested):
+                self._set_aside(key, value, self._nested)
             else:
-                self._set_aside(key, value, rescued=self._rules.columns == "rescue")
-        if strange:
-            raise _ColumnCoercionError(
-                ", ".join(map(short, strange[:_NAMED])),
-                f"the table {self._rules.table} has no column for {_some(strange)}, and gets none",
-            )
+                strange.append(key)
+        self._turn_away(strange)
         return known
+
+    def _may_come(self, value: Any, nested: NestedType) -> bool:
+        """Whether the value of a key without column or field can be in a record that lands."""
+        return self._rules.columns != "freeze" or self._says_nothing_yet(value, nested)
+
+    def _says_nothing_yet(self, value: Any, nested: NestedType) -> bool:
+        """Whether a value gets no column only because it does not tell the type."""
+        return self._keeps_unknown and not is_typed(observed(value, LEVELS if nested == "struct" else 0), nested)
+
+    def _set_aside(self, key: str, value: Any, nested: NestedType) -> None:
+        """Keep the value of a key without column or field elsewhere, or count that it is dropped."""
+        says_nothing = self._says_nothing_yet(value, nested)
+        if value is not None or not (says_nothing or self._rules.columns == "rescue"):
+            self._keep(key, value, rescued=self._rules.columns == "rescue" and not says_nothing)
+
+    def _keep(self, key: str, value: Any, *, rescued: bool) -> None:
+        if rescued:
+            self._rescued.setdefault(key, []).append(value)
+        else:
+            self._dropped[key] += 1
+
+    def _turn_away(self, keys: Sequence[str]) -> None:
+        if keys:
+            raise _ColumnCoercionError(
+                ", ".join(map(short, keys[:_NAMED])),
+                f"the table {self._rules.table} has no column for {_some(keys)}, and gets none",
+            )
 
 
 class _ColumnCoercionError(Exception):
@@ -201,6 +231,17 @@ _NAMED: Final = 10
 def _some(keys: Sequence[str]) -> str:
     named = ", ".join(map(short, keys[:_NAMED]))
     return named if len(keys) <= _NAMED else f"{named} and {len(keys) - _NAMED} more keys"
+
+
+def _rescue_document(values: Mapping[str, Sequence[Any]], place: RecordPlace | None) -> Object:
+    """What is written of rescued values: those of a key that came more than once as an array."""
+    each = Object((key, found[0] if len(found) == 1 else list(found)) for key, found in values.items())
+    document = Object([("values", each)])
+    if place is not None:
+        partition, position = place
+        where = (("topic", partition.topic), ("partition", partition.partition), ("offset", position))
+        document.append(("source", Object((name, _json(value)) for name, value in where)))
+    return document
 
 
 def _json(value: RecordOffset | PartitionId) -> str:

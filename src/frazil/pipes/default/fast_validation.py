@@ -20,6 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from frazil.model import Column, Conversion, Primitive
 from frazil.pipes.default.decoder import (
+    NOTHING_YET,
     REFUSED,
     Dialect,
     Look,
@@ -80,6 +81,9 @@ class FastValidation:
         self._unknown: dict[str, str] = {}
         """Keys without a column, and their places in the decoder."""
 
+        self._untyped: dict[str, str] = {}
+        """Keys without a column that do not tell a type yet, and their places."""
+
         self._watch: DriftWatch | None = None
         self._is_behind = False
         """Whether the decoder does not know yet what was last seen of new keys."""
@@ -106,13 +110,14 @@ class FastValidation:
                 self._watch = None
                 self._compile()  # for now, records with new keys are to be refused again
 
-    def learn_rescued(self) -> None:
-        """From now on read what is rescued: rows that were written anew have it."""
+    def learn_rescued(self) -> bool:
+        """From now on read what is rescued: rows that were written anew have it. Whether that is new."""
         column = self._projection.rescued
-        if column is not None and column.name not in self.reading.spellings:
-            spellings = {**self.reading.spellings, column.name: (RESCUE_KEY,)}
-            self.reading = replace(self.reading, spellings=spellings)
-            self._compile()
+        if column is None or column.name in self.reading.spellings:
+            return False
+        self.reading = replace(self.reading, spellings={**self.reading.spellings, column.name: (RESCUE_KEY,)})
+        self._compile()
+        return True
 
     def look_closely(self) -> None:
         """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
@@ -158,6 +163,9 @@ class FastValidation:
                 for key, place in self._unknown.items():
                     if getattr(decoded, place) is not UNSET:
                         unknown[key] += 1
+                for key, place in self._untyped.items():
+                    if getattr(decoded, place) == []:
+                        unknown[key] += 1
         return rows
 
     def _lacks_needed(self, decoded: Any) -> bool:
@@ -170,8 +178,9 @@ class FastValidation:
         except REFUSED:
             self._learn_exactly(row, value)
             return None
-        self._note_new(found)
-        if self._catches_up(row, value, found) | self._learn(found) | self._learn_documents(found):
+        self._note_new(key for key, raw in found.items() if not _says_nothing(raw))
+        learned = self._learn(found) | self._learn_documents(found) | self._learn_untyped(found)
+        if self._catches_up(row, value, found) | learned:
             self._compile()
         try:
             return self._decode(value)
@@ -186,7 +195,7 @@ class FastValidation:
             return
         if isinstance(parsed, Object):
             keys = [key for key, _ in parsed]
-            self._note_new(keys)
+            self._note_new(key for key, member in parsed if member is not None)
             if self._catches_up(row, value, keys) | self._learn(filter(self._projection.column_for, keys)):
                 self._compile()
 
@@ -219,6 +228,18 @@ class FastValidation:
         if learned:
             self.reading = replace(self.reading, spellings=spellings)
         return learned
+
+    def _learn_untyped(self, found: Mapping[str, Raw]) -> bool:
+        """Learn keys without a column whose values do not tell a type: others of theirs are to be refused again."""
+        if not self._keeps_unknown:
+            return False
+        room = max(0, _KEYS_LEARNED - len(self._untyped))
+        new = [key for key, raw in found.items() if _says_nothing(raw) and self._may_wait(key)][:room]
+        self._untyped |= {key: f"untyped_{len(self._untyped) + number}" for number, key in enumerate(new)}
+        return bool(new)
+
+    def _may_wait(self, key: str) -> bool:
+        return key not in self._untyped and is_field_name(key) and not self._projection.is_settled(key)
 
     def _learn_documents(self, found: Mapping[str, Raw]) -> bool:
         """Learn which text columns get objects and arrays, whose JSON text they hold."""
@@ -261,6 +282,9 @@ class FastValidation:
             renamed[place] = key
             fields.append((place, Raw, UNSET))
         watched = self._watch.decoded() if self._watch else {}
+        for key, place in self._untyped.items():
+            renamed[place] = key
+            fields.append((place, watched.pop(key, NOTHING_YET) | UnsetType, UNSET))
         for number, (key, kind) in enumerate(watched.items()):
             renamed[f"new_{number}"] = key
             fields.append((f"new_{number}", kind | UnsetType, UNSET))
@@ -282,6 +306,11 @@ class FastValidation:
             self._needed.append(places)
         # A record that lacks a key with a default is written anew, with the default.
         return [field(place, kind, required=required, present=column.default is not None) for place in places]
+
+
+def _says_nothing(raw: Raw) -> bool:
+    """Whether a value is one of those that `NOTHING_YET` takes; other spellings of them go to the exact tier."""
+    return bytes(raw) in (b"null", b"[]")
 
 
 _SHALLOW: Final = 2 * DEEPEST

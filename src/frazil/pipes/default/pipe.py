@@ -17,7 +17,7 @@ from frazil.pipes.changes import changed, together
 from frazil.pipes.default.drift import DriftWatch, growth, members
 from frazil.pipes.default.exact_validation import ExactValidation, Rewritten
 from frazil.pipes.default.fast_validation import FastValidation
-from frazil.pipes.default.projection import Projection
+from frazil.pipes.default.projection import Projection, Reading
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
 
@@ -55,9 +55,6 @@ class DefaultPipe:
         self._diagnosis = self._exactly(replace(rules, types="freeze"))
         self._watches = evolves and not self._projection.payload()
         """Whether so many records are expected to have new keys that all are looked at for these at once."""
-
-        self._reads_rescued = False
-        """Whether the statement reads what was rescued."""
 
         self._rescued_type = Primitive("variant" if conversion.nested_type == "variant" else "string")
         self._is_uniform = True
@@ -112,7 +109,8 @@ class DefaultPipe:
             refused = self._fast.refused(chunk.texts(), chunk.dropped)
         if self._watches or self._fast.has_new_keys:
             refused = self._watch(chunk, {*refused})
-        self._settle(chunk, refused, refused=True)
+        if not chunk.drift:
+            self._settle(chunk, refused, refused=True)
         return not chunk.is_outgrown
 
     def _watch(self, chunk: Chunk, rows: Container[int]) -> list[int]:
@@ -125,14 +123,22 @@ class DefaultPipe:
             lambda row: chunk.position(order[row]),
             rules=self._rules,
         )
-        refused = self._fast.refused((texts[row] for row in order), chunk.dropped, watch)
-        self._watches = bool(watch.found)
-        if watch.found:
-            chunk.drift, chunk.change = watch.found, watch.change
+        counted = chunk.dropped.copy()
+        refused = self._fast.refused((texts[row] for row in order), counted, watch)
+        left = [order[row] for row in refused if row not in watch.rejected]
+        chunk.drift, chunk.change = watch.drift, together([chunk.change, watch.change])
+        self._watches = bool(chunk.drift)
+        if chunk.drift:
+            if watch.found.is_exceeded:
+                self._note_rescue(chunk)
+            exact = ExactValidation(watch.evolved(), self._conversion, keeps_unknown=True, rules=self._rules)
+            for row, text in chunk.select(left):
+                self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), text)
             chunk.dropped.clear()
         else:
+            chunk.dropped.update(counted - chunk.dropped)
             chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
-        return [order[row] for row in refused if row not in watch.rejected]
+        return left
 
     def _settle(self, chunk: Chunk, rows: Iterable[int], *, refused: bool = False) -> None:
         """Have exact validation decide about rows, whether fast validation has `refused` them or not."""
@@ -156,25 +162,28 @@ class DefaultPipe:
 
     def _settled(self, chunk: Chunk, row: int, text: str | None) -> Rewritten | RejectReason:
         """What exact validation says of a row; what the table has to become for it is noted."""
-        found = self._exact.validate(text, self._fast.reading, chunk.position(row))
-        if isinstance(found, RejectReason):
-            self._grow(chunk, text)
-        elif found.rescued and self._projection.rescued is None:
-            chunk.change = together([chunk.change, SchemaChange(add={RESCUED: self._rescued_type})])
-        elif found.rescued and not self._reads_rescued:
-            self._fast.learn_rescued()
-            self._reads_rescued = True
-            return self._settled(chunk, row, text)
+        place = chunk.position(row)
+        found = self._exact.validate(text, self._fast.reading, place)
+        if isinstance(found, Rewritten) and found.rescued and self._fast.learn_rescued():
+            found = self._exact.validate(text, self._fast.reading, place)
+        self._note_change(chunk, found, text)
         return found
 
-    def _grow(self, chunk: Chunk, text: str | None) -> None:
-        """Note what columns have to become for a record that does not fit, if they can."""
-        if self._rules.types != "evolve":
-            return
-        asked = growth(text, self._projection, self._conversion)
-        if asked == SchemaChange():
-            return
+    def _note_change(self, chunk: Chunk, found: Rewritten | RejectReason, text: str | None) -> None:
+        """Note what the table has to become for a record, by what exact validation says of it."""
+        if isinstance(found, RejectReason) or (self._evolves and found.strays):
+            asked = growth(text, self._projection, self._conversion, self._rules, grows=self._evolves)
+            if asked != SchemaChange() and self._lands_after(asked, text):
+                chunk.change = together([chunk.change, asked])
+                return
+        if isinstance(found, Rewritten) and found.rescued:
+            self._note_rescue(chunk)
+
+    def _lands_after(self, asked: SchemaChange, text: str | None) -> bool:
         grown = Projection(changed(self.columns, asked), self._conversion.normalizes)
         exact = ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
-        if exact.diagnose(text) is None:
-            chunk.change = together([chunk.change, asked])
+        return exact.diagnose(text) is None
+
+    def _note_rescue(self, chunk: Chunk) -> None:
+        if self._projection.rescued is None and self._rules.rescues and self._rules.may_change:
+            chunk.change = together([chunk.change, SchemaChange(add={RESCUED: self._rescued_type})])

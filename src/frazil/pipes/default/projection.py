@@ -8,7 +8,7 @@ from typing import Final
 
 import orjson
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType, is_rescued_name
+from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, StructType, is_rescued_name
 from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK, ROW, Chunk
 from frazil.pipes.default.times import MICROSECONDS_FROM, MILLISECONDS_FROM
@@ -109,10 +109,18 @@ class Projection:
         name = self.name_for(key)
         return is_usable_name(name) and folded(name) not in self._folded_paths
 
+    def can_name_field(self, path: FieldPath) -> bool:
+        """Whether a struct can get a field of that path; Iceberg knows fields by dotted paths, columns too."""
+        return (
+            is_usable_name(path[-1]) and folded(".".join(path)) not in self._folded_paths | self._by_folded_name.keys()
+        )
+
     def is_settled(self, key: str) -> bool:
         """Whether a key will never become a column, having one or being no name for one."""
-        if self.column_for(key) is not None or not self.can_name_column(key):
-            return True
+        return self.column_for(key) is not None or not self.can_name_column(key) or self.is_reserved(key)
+
+    def is_reserved(self, key: str) -> bool:
+        """Whether a key is called like a column of frazil's own, into which no key goes."""
         return is_metadata_name(self.name_for(key)) or is_rescued_name(self.name_for(key))
 
     def select(self, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False) -> str:

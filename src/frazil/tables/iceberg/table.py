@@ -214,6 +214,8 @@ class Table:
         for name, kind in zip(change.add, self._java_types(change.add.values()), strict=True):
             # With a parent of None the name is taken as it is, dots included.
             update = update.addColumn(None, name, kind)
+        for path, kind in zip(change.grow, self._java_types(change.grow.values()), strict=True):
+            update = update.addColumn(".".join(path[:-1]), path[-1], kind)
         for path, kind in zip(change.widen, self._java_types(change.widen.values()), strict=True):
             update = update.updateColumn(".".join(path), kind)
         for path in change.relax:

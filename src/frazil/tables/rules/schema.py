@@ -59,6 +59,7 @@ def remaining(change: SchemaChange, existing: Sequence[Column]) -> SchemaChange:
     missing = {name: kind for name, kind in change.add.items() if folded(name) not in known}
     return SchemaChange(
         add=unambiguous(missing, existing),
+        grow={path: kind for path, kind in change.grow.items() if _is_missing(existing, path)},
         widen={path: kind for path, kind in change.widen.items() if _is_narrower(_field(existing, path), kind)},
         relax=frozenset(path for path in change.relax if (found := _field(existing, path)) and found.required),
     )
@@ -81,6 +82,14 @@ def _field(columns: Sequence[Column], path: FieldPath) -> Column | None:
     name, *rest = path
     found = next((column for column in columns if column.name == name), None)
     return _field(fields_of(found.type), tuple(rest)) if found and rest else found
+
+
+def _is_missing(columns: Sequence[Column], path: FieldPath) -> bool:
+    """Whether there is a struct for a field, and not the field."""
+    parent = _field(columns, path[:-1])
+    if parent is None or not isinstance(parent.type, StructType):
+        return False
+    return folded(path[-1]) not in {folded(field.name) for field in parent.type.fields}
 
 
 def _is_narrower(column: Column | None, wanted: Primitive) -> bool:
