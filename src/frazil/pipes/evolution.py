@@ -65,10 +65,11 @@ def schema_change(drift: Drift, nested: NestedType, name: Callable[[str], str] =
 def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> dict[str, IcebergType]:
     """The columns to add, sorted by name; ids within types are given by the catalog; `name` gives a key's column.
 
-    Keys whose values do not tell a type get none. Keys that differ only by case are one column, spelled as in the first record that has one of them.
+    Keys whose values do not tell a type get none. Keys that differ only by case are one column, spelled as in the first
+    record that has one of them.
     """
-    named = merged({name(key): seen} for key, seen in drift.items() if is_typed(seen, nested))
-    return {column: column_type(seen, nested) for column, seen in _ignoring_case(named).items()}
+    named = _ignoring_case(merged({name(key): seen} for key, seen in drift.items()))
+    return {column: column_type(seen, nested) for column, seen in named.items() if is_typed(seen, nested)}
 
 
 def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) -> dict[str, IcebergType]:
@@ -109,7 +110,8 @@ def _structured(seen: ObservedType) -> IcebergType:
         return _STRING
     if seen.element is not None:
         return ListType(0, column_type(seen.element, "struct"), element_required=False)
-    fields = _ignoring_case({name: found for name, found in seen.fields or () if is_typed(found, "struct")})
+    found = _ignoring_case(dict(seen.fields or ()))
+    fields = {name: each for name, each in found.items() if is_typed(each, "struct")}
     if not fields or not all(map(is_usable_name, fields)):
         return _STRING
     return StructType(tuple(Column(0, name, column_type(found, "struct")) for name, found in fields.items()))

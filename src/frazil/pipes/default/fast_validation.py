@@ -110,6 +110,11 @@ class FastValidation:
                 self._watch = None
                 self._compile()  # for now, records with new keys are to be refused again
 
+    @property
+    def has_untyped_keys(self) -> bool:
+        """Whether records were accepted whose new keys did not tell a type; others may tell it."""
+        return bool(self._untyped)
+
     def learn_rescued(self) -> bool:
         """From now on read what is rescued: rows that were written anew have it. Whether that is new."""
         column = self._projection.rescued
@@ -159,14 +164,13 @@ class FastValidation:
             else:
                 if self._needed and self._lacks_needed(decoded):
                     rows.append(row)
-                    continue
-                for key, place in self._unknown.items():
-                    if getattr(decoded, place) is not UNSET:
-                        unknown[key] += 1
-                for key, place in self._untyped.items():
-                    if getattr(decoded, place) == []:
-                        unknown[key] += 1
+                elif self._unknown or self._untyped:
+                    self._count(decoded, unknown)
         return rows
+
+    def _count(self, decoded: Any, unknown: Counter[str]) -> None:
+        unknown.update(key for key, place in self._unknown.items() if getattr(decoded, place) is not UNSET)
+        unknown.update(key for key, place in self._untyped.items() if getattr(decoded, place) == [])
 
     def _lacks_needed(self, decoded: Any) -> bool:
         return any(all(is_null(getattr(decoded, place)) for place in places) for places in self._needed)
@@ -284,7 +288,8 @@ class FastValidation:
         watched = self._watch.decoded() if self._watch else {}
         for key, place in self._untyped.items():
             renamed[place] = key
-            fields.append((place, watched.pop(key, NOTHING_YET) | UnsetType, UNSET))
+            known = self._watch is None or key in self._watch.found
+            fields.append((place, watched.pop(key, NOTHING_YET if known else None) | UnsetType, UNSET))
         for number, (key, kind) in enumerate(watched.items()):
             renamed[f"new_{number}"] = key
             fields.append((f"new_{number}", kind | UnsetType, UNSET))

@@ -1,4 +1,4 @@
-"""What columns have to become so that a record fits which does not: new fields, wider types, and NULL where none was."""
+"""What columns have to become so that a record fits which does not: new fields, wider types, NULL where none was."""
 
 from __future__ import annotations
 

@@ -108,13 +108,16 @@ class DefaultPipe:
             self._fast.has_new_keys = False
             refused = self._fast.refused(chunk.texts(), chunk.dropped)
         if self._watches or self._fast.has_new_keys:
+            if self._fast.has_untyped_keys:
+                refused = range(chunk.count)
+                chunk.dropped.clear()
             refused = self._watch(chunk, {*refused})
         if not chunk.drift:
             self._settle(chunk, refused, refused=True)
         return not chunk.is_outgrown
 
     def _watch(self, chunk: Chunk, rows: Container[int]) -> list[int]:
-        """Look at some rows for new keys, in the order of their records; those left that exact validation decides on."""
+        """Look at some rows for new keys, in the order of their records; which are left for exact validation."""
         order, texts = [row for row in chunk.in_order() if row in rows], [*chunk.texts()]
         watch = DriftWatch(
             self._projection,
@@ -123,8 +126,7 @@ class DefaultPipe:
             lambda row: chunk.position(order[row]),
             rules=self._rules,
         )
-        counted = chunk.dropped.copy()
-        refused = self._fast.refused((texts[row] for row in order), counted, watch)
+        refused = self._fast.refused((texts[row] for row in order), chunk.dropped, watch)
         left = [order[row] for row in refused if row not in watch.rejected]
         chunk.drift, chunk.change = watch.drift, together([chunk.change, watch.change])
         self._watches = bool(chunk.drift)
@@ -136,7 +138,6 @@ class DefaultPipe:
                 self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), text)
             chunk.dropped.clear()
         else:
-            chunk.dropped.update(counted - chunk.dropped)
             chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
         return left
 

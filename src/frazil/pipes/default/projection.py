@@ -111,9 +111,8 @@ class Projection:
 
     def can_name_field(self, path: FieldPath) -> bool:
         """Whether a struct can get a field of that path; Iceberg knows fields by dotted paths, columns too."""
-        return (
-            is_usable_name(path[-1]) and folded(".".join(path)) not in self._folded_paths | self._by_folded_name.keys()
-        )
+        dotted = folded(".".join(path))
+        return is_usable_name(path[-1]) and dotted not in self._folded_paths and dotted not in self._by_folded_name
 
     def is_settled(self, key: str) -> bool:
         """Whether a key will never become a column, having one or being no name for one."""
