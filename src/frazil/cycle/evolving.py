@@ -11,10 +11,10 @@ from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.tasks import Tasks
 from frazil.model import RESCUED, IcebergType, Primitive, StagedTable, TableName, is_rescued_name
-from frazil.pipes.changes import together
+from frazil.pipes.changes import together, within
 from frazil.pipes.evolution import conversion_for, schema_change
 from frazil.pipes.naming import normalized
-from frazil.records.new_keys import NewKeys
+from frazil.records.new_keys import NewKeys, width_of
 
 _log = structlog.get_logger(__name__)
 
@@ -37,8 +37,10 @@ class Evolving:
         nested = conversion_for(self._settings.conversion, parts[0].shape).nested_type
         new = schema_change(drift, nested, normalized if self._settings.normalize_columns else str)
         asked = together(part.change for part in parts)
-        change = replace(asked, add={**new.add, **asked.add})
-        if drift.is_exceeded and self._tasks.rules(opened).columns == "rescue":
+        fields = within(asked.grow, self._tasks.column_budget(opened) - width_of(new.add.values()))
+        change = replace(asked, add={**new.add, **asked.add}, grow=fields)
+        beyond = drift.is_exceeded or len(fields) < len(asked.grow)
+        if beyond and self._tasks.rules(opened).columns == "rescue":
             # What comes beyond these is to land in the same cycle, and with one commit.
             change = replace(change, add={**change.add, **_rescued(parts, nested)})
         opened.table.evolve(change)
@@ -47,6 +49,7 @@ class Evolving:
             "changed columns",
             table=str(name),
             added={key: str(kind) for key, kind in change.add.items()},
+            fields={".".join(path): str(kind) for path, kind in change.grow.items()},
             widened={".".join(path): str(kind) for path, kind in change.widen.items()},
             nullable=sorted(map(".".join, change.relax)),
         )

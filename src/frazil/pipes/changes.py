@@ -8,6 +8,7 @@ from typing import Final
 
 from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, SchemaChange, StructType
 from frazil.pipes.naming import folded
+from frazil.records.new_keys import width_of
 
 _STRING: Final = Primitive("string")
 _NUMBERS: Final = {Primitive("long"), Primitive("double")}
@@ -45,6 +46,16 @@ def joined(one: IcebergType, other: IcebergType) -> IcebergType:
             return Primitive("double")
         case _:
             return _STRING
+
+
+def within(fields: Mapping[FieldPath, IcebergType], room: int) -> dict[FieldPath, IcebergType]:
+    """As many new fields as there is room for columns, a field that is too wide by itself as JSON text."""
+    found: dict[FieldPath, IcebergType] = {}
+    for path, kind in fields.items():
+        taken = width_of(found.values())
+        if taken < room:
+            found[path] = kind if taken + width_of([kind]) <= room else _STRING
+    return found
 
 
 def changed(columns: Sequence[Column], change: SchemaChange) -> tuple[Column, ...]:

@@ -41,6 +41,11 @@ class Projected:
     change: SchemaChange = field(default_factory=SchemaChange)
     """What else the table has to become for records that would land then."""
 
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the table has to change before the records land."""
+        return bool(self.drift) or self.change != SchemaChange()
+
 
 class ChunkTooLarge(Exception):
     """A chunk takes more memory than a worker has for it."""
