@@ -119,3 +119,25 @@ def test_two_connectors_that_see_the_same_new_keys_at_once_make_their_columns_on
 
     assert columns(world) == ["colour", "id"]
     assert world.offsets() == [0, 0]
+
+
+def test_values_that_were_dropped_are_counted_by_key_in_the_tokens(world: World) -> None:
+    world.catalog.create(TABLE, [Column(1, "RECORD_METADATA", Primitive("variant")), Column(2, "id", LONG)], {})
+    produce(world, {"id": 1, "colour": 7}, {"id": 2, "weight": 8})
+    connector = world.run()
+    produce(world, {"id": 3, "colour": 9})
+
+    connector.cycle()
+
+    again = world.run()
+    assert [dict(each.tokens.dropped) for each in again.tables.values()] == [{"colour": 2, "weight": 1}]
+
+
+def test_counts_that_travel_with_commits_stay_few(world: World) -> None:
+    world.catalog.create(TABLE, [Column(1, "RECORD_METADATA", Primitive("variant"))], {})
+    produce(world, {f"key_{number:03}": 1 for number in range(150)})
+
+    (opened,) = world.run().tables.values()
+
+    assert len(opened.tokens.dropped) == 101
+    assert opened.tokens.dropped["(other keys)"] == 50

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from frazil.config import ConnectorSettings
+from frazil.cycle import whole_records
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.schema_rules import rules_for
@@ -48,6 +49,7 @@ class Tasks:
         self._begun: dict[TableName, list[Stage]] = {}
         """The stages from the present tokens of each table, this cycle's included."""
 
+        self._makes_columns = settings.contract.columns == "evolve" and settings.schematization
         self._numbers = itertools.count(1)
         self.began = time.monotonic()
         """When this cycle's stages began, in seconds on the monotonic clock."""
@@ -138,7 +140,7 @@ class Tasks:
         data_path = opened.table.new_data_path(stage.data_file(number))
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
         return TableTask(
-            shape=replace(shape, evolves=shape.evolves and budget > 0 and self._settings.contract.columns == "evolve"),
+            shape=replace(shape, evolves=shape.evolves and budget > 0 and self._makes_columns),
             data_path=data_path,
             data_access=self.access(name, data_path),
             rejects_path=rejects_path,
@@ -172,6 +174,8 @@ class Tasks:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
+            # Likewise one that somebody dropped.
+            whole_records.prepare(opened.table, self._settings.conversion)
             shape = self._shapes[name] = opened.table.shape()
             self._widths.setdefault(name, _width(shape))
         return self._shapes[name]

@@ -69,6 +69,7 @@ from frazil.errors.tables import (
     TableNotSupported,
     TableRenewed,
     TableReplaced,
+    TableWithoutContent,
     TokensMissing,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
@@ -131,6 +132,7 @@ __all__ = [
     "TableNotSupported",
     "TableRenewed",
     "TableReplaced",
+    "TableWithoutContent",
     "Terminal",
     "TokensMissing",
     "TokensMoved",

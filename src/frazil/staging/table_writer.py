@@ -13,7 +13,9 @@ from typing import Final
 import pyarrow as pa
 
 from frazil.model import PartitionId, SchemaChange, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
+from frazil.pipes.base import Pipe
 from frazil.pipes.changes import together
+from frazil.pipes.content import ContentPipe
 from frazil.pipes.default.pipe import DefaultPipe
 from frazil.pipes.evolution import conversion_for
 from frazil.records.convert import Converted
@@ -46,13 +48,7 @@ class TableWriter:
         self._stopwatch = stopwatch
         self._storage = Storage(part.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
-        self._pipe = DefaultPipe(
-            part.shape.columns,
-            conversion_for(task.conversion, part.shape),
-            evolves=part.shape.evolves,
-            column_budget=part.column_budget,
-            rules=part.rules,
-        )
+        self._pipe = _pipe(task, part)
         self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
         self._files: list[StagedFile] = []
@@ -158,6 +154,19 @@ class TableWriter:
             first = self._rejects.first[number].offset
             return replace(read, covered=kinds.before(self._task.reader.kind, first))
         return replace(read, inserted=read.parsed - errors - skipped, errors=errors, skipped=skipped)
+
+
+def _pipe(task: Task, part: TableTask) -> Pipe:
+    conversion = conversion_for(task.conversion, part.shape)
+    if conversion.whole_records:
+        return ContentPipe(part.shape.columns, conversion)
+    return DefaultPipe(
+        part.shape.columns,
+        conversion,
+        evolves=part.shape.evolves,
+        column_budget=part.column_budget,
+        rules=part.rules,
+    )
 
 
 def delete_files(task: Task, staged: Staged) -> None:

@@ -28,6 +28,7 @@ from frazil.model import (
     StructType,
     TableRules,
 )
+from frazil.pipes.base import Pipe
 from frazil.pipes.default.pipe import DefaultPipe
 from frazil.records.convert import RecordConverter
 from frazil.sources.kafka.reader import SCHEMA
@@ -197,6 +198,11 @@ class Table:
         self._converter = RecordConverter(conversion)
         pipe = DefaultPipe(self.columns, conversion, evolves=evolves, column_budget=column_budget, rules=rules)
         self._projector = Projector(worker.connection, pipe, TOPIC)
+
+    def through(self, pipe: Pipe) -> Table:
+        """The table with another pipe."""
+        self._projector = Projector(self._worker.connection, pipe, TOPIC)
+        return self
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""

@@ -187,7 +187,7 @@ class Projection:
     def _value(self, column: Column, reading: Reading, defaults: Mapping[str, str]) -> str:
         casts = [_cast(column, value, reading) for value in self._reads(column, reading)]
         if not casts:
-            return _constant(column, defaults.get(column.name))
+            return constant(column, defaults.get(column.name))
         return casts[0] if len(casts) == 1 else f"coalesce({', '.join(casts)})"
 
     def _reads(self, column: Column, reading: Reading) -> list[str]:
@@ -264,8 +264,8 @@ def _since_epoch(value: str) -> str:
     return f"make_timestamp({number} * {scale})"
 
 
-def _constant(column: Column, text: str | None) -> str:
-    """SQL for the value every row has in a column no record has a key for."""
+def constant(column: Column, text: str | None) -> str:
+    """SQL for the value every row has in a column no record has a key for; `text` is its default as JSON."""
     if text is None:
         return f"CAST(NULL AS {sql_type(column.type)})"
     structure = literal(orjson.dumps({"default": json_structure(column.type)}).decode())
