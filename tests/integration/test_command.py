@@ -158,7 +158,7 @@ def test_a_running_connector_can_be_watched_and_exits_0_within_ten_seconds_of_si
     )
     home = tmp_path / "home"
     running = Running([FRAZIL, "run", "--worker", str(worker), "--home", str(home), str(file)], tmp_path / "log")
-    running.until_it_says("created columns")
+    running.until_it_says("changed columns")
 
     counted = frazil("sql", "--home", home, "--format", "json", "select sum(n) as total from quiet")
     watched = frazil("channels", "--home", home, "--format", "json")

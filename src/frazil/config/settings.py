@@ -186,7 +186,7 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """What becomes of records that do not fit their table, as `what=rule` entries separated by commas. `columns` says
     about keys without a column, `types` about values that do not fit their column: `evolve` changes the table,
     `freeze` rejects the record, `discard` drops and counts the value, `rescue` puts it into the column _RESCUED_DATA.
-    `beyond` decides about keys too many to become columns, as the last three (docs/schema-evolution.md)."""
+    `beyond` decides about keys too many to become columns, as the last three (docs/how-to/schema-evolution.md)."""
 
     on_data_loss: Annotated[Literal["fail", "skip"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.on.data.loss"), default="fail"

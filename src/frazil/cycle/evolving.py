@@ -10,7 +10,7 @@ import structlog
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.tasks import Tasks
-from frazil.model import RESCUED, IcebergType, Primitive, StagedTable, TableName, is_rescued_name
+from frazil.model import RESCUED, IcebergType, Primitive, SchemaChange, StagedTable, TableName, is_rescued_name
 from frazil.pipes.changes import together, within
 from frazil.pipes.evolution import conversion_for, schema_change
 from frazil.pipes.naming import normalized
@@ -45,14 +45,7 @@ class Evolving:
             change = replace(change, add={**change.add, **_rescued(parts, nested)})
         opened.table.evolve(change)
         self._tasks.reshape(name)
-        _log.info(
-            "changed columns",
-            table=str(name),
-            added={key: str(kind) for key, kind in change.add.items()},
-            fields={".".join(path): str(kind) for path, kind in change.grow.items()},
-            widened={".".join(path): str(kind) for path, kind in change.widen.items()},
-            nullable=sorted(map(".".join, change.relax)),
-        )
+        _log.info("changed columns", table=str(name), **_told(change))
         if parts[0].shape.evolves and not self._tasks.column_budget(opened):
             _log.warning(
                 "a table gets no more columns from keys in this cycle, by frazil.columns.max or "
@@ -60,6 +53,17 @@ class Evolving:
                 table=str(name),
                 other_keys=self._tasks.rules(opened).columns,
             )
+
+
+def _told(change: SchemaChange) -> dict[str, object]:
+    """What changed, for the log."""
+    told: dict[str, object] = {
+        "added": {key: str(kind) for key, kind in change.add.items()},
+        "fields": {".".join(path): str(kind) for path, kind in change.grow.items()},
+        "widened": {".".join(path): str(kind) for path, kind in change.widen.items()},
+        "nullable": sorted(map(".".join, change.relax)),
+    }
+    return {what: value for what, value in told.items() if value}
 
 
 def _rescued(parts: Sequence[StagedTable], nested: str) -> Mapping[str, IcebergType]:
