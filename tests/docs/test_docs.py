@@ -18,6 +18,7 @@ from frazil.cli.app import app
 from frazil.config import connector_classes, load, properties
 from frazil.config.settings import setting_keys
 from frazil.errors import FrazilError, InvalidConfiguration
+from frazil.model import EVOLUTION
 from frazil.tables.iceberg.catalog import CREATED_BY
 
 ROOT = Path(__file__).parents[2]
