@@ -14,7 +14,7 @@ from frazil.pipes.base import CHUNK, Chunk
 from frazil.pipes.default.coercion import Coercion
 from frazil.pipes.default.decoder import REFUSED, becomes_variant
 from frazil.pipes.default.exact_json import TOO_DEEP, CoercionError, parse
-from frazil.pipes.default.fast_validation import is_too_deep
+from frazil.pipes.default.fast_validation import SHALLOW, is_too_deep
 from frazil.pipes.default.projection import constant
 from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import is_metadata
@@ -91,8 +91,10 @@ class ContentPipe:
 
     def _is_read(self, value: bytes) -> bool:
         """Whether the statement reads a value as it is meant."""
-        if is_too_deep(value):
+        if len(value) > SHALLOW and is_too_deep(value):
             return False
+        if self._content.type == VARIANT and value[:1] in (b"{", b"["):
+            return becomes_variant(Raw(value))
         try:
             raw = _RAW(value)
         except REFUSED:

@@ -154,7 +154,7 @@ class FastValidation:
                 decoded = self._decode(value)
             except REFUSED:
                 decoded = self._after_learning(row, value)
-            if decoded is None or (len(value) > _SHALLOW and is_too_deep(value)):
+            if decoded is None or (len(value) > SHALLOW and is_too_deep(value)):
                 rows.append(row)
                 continue
             for place, fits in self._looks:
@@ -318,7 +318,7 @@ def _says_nothing(raw: Raw) -> bool:
     return bytes(raw) in (b"null", b"[]")
 
 
-_SHALLOW: Final = 2 * DEEPEST
+SHALLOW: Final = 2 * DEEPEST
 """Bytes of a record that is too short for more levels than `DEEPEST`."""
 
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
