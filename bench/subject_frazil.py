@@ -15,7 +15,7 @@ from common import Answer, Job, tell, told
 from frazil import Connector
 from frazil.cycle import CycleReport
 from frazil.tables.jvm.session import DEFAULT_NAMESPACE, open_session
-from workload import TABLE, create_table
+from workload import LAYOUTS, TABLE, create_table
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def connector_for(job: Job) -> Connector:
     """A connector that has its session and its table."""
     home = Path(job.home)
     spark = open_session(home, f"local[{job.cores}]", {})
-    create_table(spark)
+    create_table(spark, list(LAYOUTS)[job.options.get("layout", 0)])
     properties = {
         "name": "bench",
         # A group of its own for every run: the one before has published that everything is read.

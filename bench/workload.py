@@ -102,10 +102,25 @@ def send(producer: Producer, topic: str, value: bytes, key: bytes, partition: in
             return
 
 
-def create_table(spark: SparkSession) -> None:
+LAYOUTS = {
+    "plain": ("", ""),
+    "day": ("PARTITIONED BY (days(order_date))", ""),
+    "bucket(16)": ("PARTITIONED BY (bucket(16, order_id))", ""),
+    "hour": ("PARTITIONED BY (hours(order_date))", ""),
+    "bucket(16), hour": ("PARTITIONED BY (bucket(16, order_id), hours(order_date))", ""),
+    "bucket(16) of a text": ("PARTITIONED BY (bucket(16, note))", ""),
+    "sorted": ("", "WRITE ORDERED BY order_date, order_id"),
+}
+"""Ways in which the table may be laid out: what CREATE TABLE says of it, and ALTER TABLE."""
+
+
+def create_table(spark: SparkSession, layout: str = "plain") -> None:
     """Create the table in the embedded catalog; the codec is what frazil writes anyway."""
+    partitioned, ordered = LAYOUTS[layout]
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {EMBEDDED}.{DEFAULT_NAMESPACE}")
     spark.sql(
-        f"CREATE TABLE {FULL_NAME} (RECORD_METADATA {METADATA}, {ORDER}) USING iceberg TBLPROPERTIES ("
+        f"CREATE TABLE {FULL_NAME} (RECORD_METADATA {METADATA}, {ORDER}) USING iceberg {partitioned} TBLPROPERTIES ("
         "'format-version' = '3', 'write.parquet.compression-codec' = 'zstd', 'write.parquet.compression-level' = '1')"
     )
+    if ordered:
+        spark.sql(f"ALTER TABLE {FULL_NAME} {ordered}")

@@ -134,6 +134,11 @@ SETTLED = {
         shows="retyped = CAST(seq AS STRING)",
     ),
     "sorted": Change(("ALTER TABLE {table} WRITE ORDERED BY seq",), again=True),
+    "partitioned": Change(("ALTER TABLE {table} ADD PARTITION FIELD bucket(3, seq) AS part",), again=True),
+    "partitioned otherwise": Change(
+        ("ALTER TABLE {table} REPLACE PARTITION FIELD part WITH truncate(4, seq) AS part",), again=True
+    ),
+    "partitioned no longer": Change(("ALTER TABLE {table} DROP PARTITION FIELD part",), again=True),
     "made to require a column": Change((require_column,), again=True, shows="required = seq"),
 }
 """What may happen to a table, in an order in which it may happen to one table."""

@@ -183,6 +183,10 @@ class MemoryTarget:
         """Where a data file of that name goes."""
         return f"{self.location}/data/{name}"
 
+    def partition_place(self, name: str) -> int | None:  # noqa: ARG002 (no table in memory has partitions)
+        """Where in the location of a data file the directories of its partition go: nowhere."""
+        return None
+
     def access(self, location: str) -> Mapping[str, str]:  # noqa: ARG002 (memory is open to all)
         """What opens the storage at a location."""
         return {}

@@ -14,7 +14,7 @@ from typing import Any, Final
 from frazil.errors import ExecutorUnfit
 from frazil.version import VERSION
 
-LIBRARIES: Final = ("confluent_kafka", "duckdb", "msgspec", "numpy", "orjson", "pyarrow")
+LIBRARIES: Final = ("confluent_kafka", "duckdb", "mmh3", "msgspec", "numpy", "orjson", "pyarrow")
 """What a task imports beside frazil and Python's own library."""
 
 _UNFIT: Final = "frazil: unfit"

@@ -4,7 +4,8 @@ Looked for when a table is opened and every hour from then on, in a thread of it
 A file goes if
 
 1. its name says that this connector staged it,
-2. it lies in the one directory where the table's data files go, or where its rejects are kept,
+2. it lies in the one directory where the table's data files go, or in one of a partition there, or where its rejects
+   are kept,
 3. its stage was never committed, or was without it, and that is certain (`frazil.tables.rules.orphans`),
 4. it has reached `frazil.orphans.min.age` by the clock of its file system,
 5. no snapshot of the table refers to it, and no reject list that the tokens lead to names it,
@@ -195,14 +196,14 @@ class _Sweep:
         """The files of the connector's stages that are `wanted`, by their names."""
         ours = connector_in_names(self._connector)
         found: list[_Staged] = []
-        for directory, stage_of in ((self._data, stage_of_data), (self._outbox, stage_of_rejects)):
+        for directory, stage_of, below in ((self._data, stage_of_data, True), (self._outbox, stage_of_rejects, False)):
 
             def is_wanted(name: str, stage_of: Callable[[str], Stage | None] = stage_of) -> bool:
                 self._require_time()
                 stage = stage_of(name)
                 return stage is not None and stage.connector == ours and wanted(stage, name)
 
-            files = self._storages[directory].files(directory, is_wanted)
+            files = self._storages[directory].files(directory, is_wanted, below=below)
             found.extend((file, stage) for file in files if (stage := stage_of(file.name)))
         return found
 
@@ -210,8 +211,8 @@ class _Sweep:
         """Remove the old ones that nobody refers to, and return the stages that others are left of."""
         if not orphaned:
             return set()
-        directory = orphaned[0][0].directory
-        before = self._storages[directory].now(directory) - self._min_age
+        first = orphaned[0][0]
+        before = self._storage_of(first).now(first.directory) - self._min_age
         old = [(file, stage) for file, stage in orphaned if file.modified <= before][:_MOST]
         left = Counter(stage.id for _, stage in orphaned)
         used = self._used({whole(file.name) for file, _ in old})
@@ -221,7 +222,7 @@ class _Sweep:
             if whole(file.name) in used:
                 continue
             try:
-                self._storages[file.directory].delete(file.location)
+                self._storage_of(file).delete(file.location)
             except FrazilError as error:
                 left[stage.id] += 1
                 _log.warning("an orphan cannot be removed", file=file.location, cause=error.message)
@@ -252,6 +253,9 @@ class _Sweep:
                     break
                 used.update(path.rpartition("/")[2] for path in (listed.path, *listed.files))
         return used
+
+    def _storage_of(self, file: FoundFile) -> Storage:
+        return self._storages[self._outbox if file.directory == self._outbox else self._data]
 
     def _forget(self, notes: Iterable[FoundFile]) -> None:
         """Remove notes that have done their service: old ones, as what a stage left may come late."""

@@ -137,7 +137,8 @@ class Tasks:
     def _part(self, opened: OpenTable, ranges: Sequence[Range]) -> TableTask:
         stage, number = self.stage(opened), next(self._numbers)
         shape, name, budget = self._shape(opened), opened.table.name, self.column_budget(opened)
-        data_path = opened.table.new_data_path(stage.data_file(number))
+        data_file = stage.data_file(number)
+        data_path = opened.table.new_data_path(data_file)
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
         return TableTask(
             shape=replace(shape, evolves=shape.evolves and budget > 0 and self._makes_columns),
@@ -147,6 +148,7 @@ class Tasks:
             rejects_access=self.access(name, rejects_path),
             column_budget=budget,
             rules=self.rules(opened),
+            partitions_at=opened.table.partition_place(data_file) if shape.layout.partition else None,
             starts=own_starts(opened, ranges),
         )
 

@@ -6,6 +6,7 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 from frazil.model.channels import ChannelStatus
 from frazil.model.contract import EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
+from frazil.model.layout import PLAIN_LAYOUT, Layout, LayoutTransform, PartitionField, SortField
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.schema import (
@@ -23,13 +24,14 @@ from frazil.model.schema import (
     StructType,
     TableName,
 )
-from frazil.model.staged import Staged, StagedFile, StagedRange, StagedTable, StageFailure
+from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange, StagedTable, StageFailure
 from frazil.model.tasks import Buffer, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
     "EVOLUTION",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
+    "PLAIN_LAYOUT",
     "RESCUED",
     "Buffer",
     "ChannelStatus",
@@ -39,11 +41,15 @@ __all__ = [
     "Drift",
     "FieldPath",
     "IcebergType",
+    "Layout",
+    "LayoutTransform",
     "ListType",
     "MapType",
     "MetadataPart",
     "ObservedType",
+    "PartitionField",
     "PartitionId",
+    "PartitionValue",
     "Position",
     "Primitive",
     "Range",
@@ -56,6 +62,7 @@ __all__ = [
     "RejectSummary",
     "SchemaChange",
     "SchemaContract",
+    "SortField",
     "SourcePartition",
     "StageFailure",
     "Staged",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from frazil.model.places import Position, SourcePartition
 from frazil.model.rejects import RejectSummary
 from frazil.model.schema import Drift, SchemaChange, TableName
 from frazil.model.tasks import WriteShape
+
+PartitionValue: TypeAlias = bool | int | float | str | None
+"""One value of a partition's tuple, as Iceberg's JSON has single values; a `float` may be none that JSON has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,9 @@ class StagedFile:
 
     metrics: Mapping[str, Any] = field(repr=False, default_factory=dict)
     """Iceberg's file metrics by the names of its content-file JSON; bounds are hex."""
+
+    partition: tuple[PartitionValue, ...] = ()
+    """What its rows have in common, a value for each field of the partition spec."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from frazil.model.contract import TableRules
 from frazil.model.conversion import Conversion
+from frazil.model.layout import PLAIN_LAYOUT, Layout
 from frazil.model.places import Position, Range, SourcePartition
 from frazil.model.schema import MOST_COLUMNS, Column, TableName
 
@@ -33,6 +34,9 @@ class WriteShape:
 
     takes_variants: bool = True
     """Whether its columns may be VARIANT: from Iceberg's format version 3 on."""
+
+    layout: Layout = PLAIN_LAYOUT
+    """What the partition spec and the sort order ask of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,9 @@ class TableTask:
 
     rules: TableRules = field(default_factory=TableRules)
     """What becomes of values that it has no place for."""
+
+    partitions_at: int | None = None
+    """Where in `data_path` the directories of a file's partition belong; None where they belong nowhere."""
 
     starts: Mapping[SourcePartition, Position] = field(default_factory=dict)
     """Where the table's own token stands further on than a range of the task begins: records before are in it."""

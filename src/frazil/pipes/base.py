@@ -91,6 +91,11 @@ class Chunk:
         """How many rows are left."""
         return int(self._rows.num_rows)
 
+    @property
+    def size(self) -> int:
+        """How many bytes they take."""
+        return int(self._rows.nbytes)
+
     def texts(self) -> Iterator[bytes | None]:
         """The JSON texts of all rows, in order; None for a tombstone."""
         for batch in self._rows.column(VALUE).chunks:

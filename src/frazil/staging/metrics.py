@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from frazil.layout.hashing import unscaled_bytes
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.types import file_name
 
@@ -148,10 +149,8 @@ def _decimals(low: str, high: str) -> tuple[bytes, bytes | None]:
 
 
 def _unscaled(text: str) -> bytes:
-    """The unscaled value as two's complement in as few bytes as it takes; the text has all digits of the scale."""
-    number = int(text.replace(".", ""))
-    bits = (number if number >= 0 else ~number).bit_length()
-    return number.to_bytes(bits // 8 + 1, "big", signed=True)
+    """The bytes of a decimal, whose text has all digits of the scale."""
+    return unscaled_bytes(int(text.replace(".", "")))
 
 
 _BOUNDS: Final[dict[str, Callable[[str, str], tuple[bytes, bytes | None]]]] = {

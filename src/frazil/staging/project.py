@@ -1,4 +1,4 @@
-"""One chunk of converted records → at most one Parquet file: optimistic, then exact (design section 1, point 6).
+"""One chunk of records → rows for at most one Parquet file: optimistic, then exact (design section 1, point 6).
 
 What is settled before and between the tries is the pipe's: see `frazil.pipes.base`.
 """
@@ -17,7 +17,8 @@ import pyarrow as pa
 from frazil.model import Drift, SchemaChange
 from frazil.pipes.base import Chunk, Pipe
 from frazil.records.rejects import Rejects, rejects_of
-from frazil.staging.write import Written, copy
+from frazil.staging.rows import ChunkFiles, Rows
+from frazil.staging.write import Written
 
 # DuckDB's message may cut the record it shows within a character.
 _UNREADABLE: Final = (duckdb.InvalidInputException, duckdb.DataError, UnicodeDecodeError)
@@ -29,7 +30,7 @@ class Projected:
     """What became of one chunk."""
 
     written: Written | None = None
-    """None when no row was left, or when the table must get new columns first."""
+    """None when no row was left, when rows wait for those of other chunks, or when the table must get columns first."""
 
     rejects: Rejects = field(default_factory=Rejects)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -54,11 +55,12 @@ class ChunkTooLarge(Exception):
 class Projector:
     """Projects the chunks of one task."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, pipe: Pipe, topic: str) -> None:
-        """Project records of `topic` through `pipe`."""
+    def __init__(self, connection: duckdb.DuckDBPyConnection, pipe: Pipe, topic: str, rows: Rows | None = None) -> None:
+        """Project records of `topic` through `pipe` to `rows`; if not given, to a file for each chunk."""
         self._connection = connection
         self._pipe = pipe
         self._topic = topic
+        self._rows = rows or ChunkFiles(connection, pipe.columns)
 
     def project(self, table: pa.Table, records: pa.Table, path: Path) -> Projected:
         """Project one chunk.
@@ -90,7 +92,7 @@ class Projector:
                 return None
             try:
                 chunk.register()
-                return copy(self._connection, select, self._pipe.columns, path)
+                return self._rows.add(select, chunk.size, path)
             except _UNREADABLE as error:
                 path.unlink(missing_ok=True)
                 failure = error

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
+from frazil.layout.partitions import Partition
 from frazil.model import PartitionId, SchemaChange, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
 from frazil.pipes.base import Pipe
 from frazil.pipes.changes import together
@@ -27,6 +28,7 @@ from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
 from frazil.staging.project import ChunkTooLarge, Projector
 from frazil.staging.rejects import RejectFile
+from frazil.staging.rows import rows_for
 from frazil.staging.stopwatch import Stopwatch
 from frazil.staging.write import Written
 from frazil.storage.storage import Storage
@@ -49,7 +51,8 @@ class TableWriter:
         self._storage = Storage(part.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._pipe = _pipe(task, part)
-        self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic)
+        self._rows = rows_for(worker.connection(), part.shape, scratch, len(task.tables))
+        self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic, self._rows)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[PartitionId] = Counter()
@@ -78,6 +81,7 @@ class TableWriter:
             with self._stopwatch.timed("project"):
                 projected = self._projector.project(table, records, path)
         except ChunkTooLarge:
+            self._keep_all(self._rows.rest())
             self._write_in_pieces(table, records)
             return
         self._rejects.add(projected.rejects)
@@ -85,13 +89,14 @@ class TableWriter:
             self._dropped.note(key, count)
         self._drift.note_all(projected.drift)
         self._change = together([self._change, projected.change])
-        if projected.written is None:
-            return
         if self.drifts:
-            projected.written.path.unlink()
+            if projected.written:
+                projected.written.path.unlink()
+            self._rows.drop()
             return
-        with self._stopwatch.timed("move"):
+        if projected.written:
             self._keep(projected.written)
+        self._keep_all(self._rows.due())
 
     def finish(self, read: Mapping[PartitionId, StagedRange], *, restaged: bool) -> StagedTable:
         """What was staged, given how far each partition was read for the table.
@@ -106,6 +111,8 @@ class TableWriter:
         self._rejects.close()
         if restaged:
             self.discard()
+        else:
+            self._keep_all(self._rows.rest())
         summary = self._rejects.summary(self._named(self._part.rejects_path, 0))
         if summary and self._task.tolerance == "all" and not restaged:
             with self._stopwatch.timed("move"):
@@ -122,10 +129,11 @@ class TableWriter:
         )
 
     def discard(self) -> None:
-        """Delete the data files."""
+        """Delete the data files, and forget the rows that wait."""
         for file in self._files:
             self._storage.delete(file.path)
         self._files.clear()
+        self._rows.drop()
 
     def _write_in_pieces(self, table: pa.Table, records: pa.Table) -> None:
         """Write a chunk that was too large as two; a single record that is too large can become no row."""
@@ -136,11 +144,24 @@ class TableWriter:
         self.write(table.slice(0, half), records.slice(0, half))
         self.write(table.slice(half), records.slice(half))
 
+    def _keep_all(self, files: Iterator[Written]) -> None:
+        while True:
+            with self._stopwatch.timed("project"):
+                written = next(files, None)
+            if written is None:
+                return
+            self._keep(written)
+
     def _keep(self, written: Written) -> None:
-        location = self._named(self._part.data_path, len(self._files))
-        self._storage.move(written.path, location)
+        location = self._named(self._data_path(written.partition), len(self._files))
+        with self._stopwatch.timed("move"):
+            self._storage.move(written.path, location)
         metrics = iceberg_metrics(self._pipe.columns, written.statistics)
-        self._files.append(StagedFile(location, written.rows, written.size, metrics))
+        self._files.append(StagedFile(location, written.rows, written.size, metrics, written.partition.values))
+
+    def _data_path(self, partition: Partition) -> str:
+        path, place = self._part.data_path, self._part.partitions_at
+        return path if place is None else f"{path[:place]}{partition.directory}/{path[place:]}"
 
     def _named(self, pattern: str, number: int) -> str:
         # The last one: the directories before it are the user's, and may be called anything.

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+import duckdb
 import pyarrow as pa
 
 from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
@@ -142,7 +143,7 @@ class _Stage:
             return self._run()
         except BaseException:
             for writer in self._writers.values():
-                with suppress(StorageUnavailable, StorageRefused):
+                with suppress(StorageUnavailable, StorageRefused, duckdb.Error):
                     writer.discard()
             raise
         finally:

@@ -9,6 +9,7 @@ from typing import Final
 
 import duckdb
 
+from frazil.layout.partitions import UNPARTITIONED, Partition
 from frazil.model import Column
 from frazil.pipes.types import VARIANT, field_ids, file_name
 from frazil.sql import ident, literal
@@ -30,6 +31,7 @@ class Written:
     """Bytes."""
 
     statistics: Statistics
+    partition: Partition = UNPARTITIONED
 
 
 def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[Column], path: Path) -> Written:

@@ -10,7 +10,7 @@ class FoundFile:
     """A file of a directory."""
 
     directory: str
-    """The location it was looked for in."""
+    """The location of the directory that it is in."""
 
     name: str
     size: int

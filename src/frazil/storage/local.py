@@ -67,6 +67,18 @@ def files(directory: str, path: Path, wanted: Callable[[str], bool]) -> Iterator
                 yield FoundFile(directory, entry.name, found.st_size, found.st_mtime)
 
 
+def files_below(directory: str, path: Path, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:
+    """The same, and those of the directories within, but for what links lead to."""
+    for found, _, _ in os.walk(path, onerror=_raise):
+        below = Path(found).relative_to(path).as_posix()
+        yield from files(directory if below == "." else f"{directory}/{below}", Path(found), wanted)
+
+
+def _raise(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
 def now(path: Path) -> float:
     """What the clock of the directory's file system says, in seconds since the epoch."""
     with tempfile.TemporaryFile(dir=path) as probe:

@@ -52,11 +52,19 @@ class RemoteLocation:
         with suppress(FileNotFoundError):
             self.system.delete_file(self.path)
 
-    def files(self, directory: str, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:
-        """The files right in this place, which is the location `directory`, whose names are `wanted`."""
-        for found in self.system.get_file_info(FileSelector(self.path, allow_not_found=True)):
+    def files(self, directory: str, wanted: Callable[[str], bool], *, below: bool) -> Iterator[FoundFile]:
+        """The files in this place, which is the location `directory`, whose names are `wanted`.
+
+        Args:
+            directory: the location.
+            wanted: tells by a file's name.
+            below: whether to look in the directories within, too.
+        """
+        root = self.path.rstrip("/")
+        for found in self.system.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=below)):
             if found.type is FileType.File and wanted(found.base_name):
-                yield FoundFile(directory, found.base_name, found.size, found.mtime_ns / 1e9)
+                within = found.path.removeprefix(root).rpartition("/")[0]
+                yield FoundFile(f"{directory}{within}", found.base_name, found.size, found.mtime_ns / 1e9)
 
     def now(self) -> float:
         """What the clock of the store says, in seconds since the epoch."""

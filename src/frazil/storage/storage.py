@@ -78,14 +78,20 @@ class Storage:
             else:
                 path.unlink(missing_ok=True)
 
-    def files(self, directory: str, wanted: Callable[[str], bool]) -> Iterator[FoundFile]:
-        """The files right in `directory`, if there is one, whose names are `wanted`; no directories, no links."""
+    def files(self, directory: str, wanted: Callable[[str], bool], *, below: bool = False) -> Iterator[FoundFile]:
+        """The files in `directory`, if there is one, whose names are `wanted`; no directories, no links.
+
+        Args:
+            directory: where to look.
+            wanted: tells by a file's name.
+            below: whether to look in the directories within, too.
+        """
         with self._errors_of(directory):
             path = local_path(directory)
             if path is None:
-                yield from place(directory, self._access).files(directory, wanted)
+                yield from place(directory, self._access).files(directory, wanted, below=below)
             else:
-                yield from local.files(directory, path, wanted)
+                yield from (local.files_below if below else local.files)(directory, path, wanted)
 
     def now(self, directory: str) -> float:
         """What the clock of the directory's file system says, in seconds since the epoch."""

@@ -93,11 +93,14 @@ class WritableTable(Protocol):
         """Read the newest version, to replace it; raises what `refresh` raises."""
 
     def new_data_path(self, name: str) -> str:
-        """Where a data file of that name goes; `{}` in it stays.
+        """Where a data file of that name goes, without the directories of its partition; `{}` in it stays.
 
         Raises:
             TableNotSupported: it does not.
         """
+
+    def partition_place(self, name: str) -> int | None:
+        """Where in the location of a data file of that name the directories of its partition go; None: nowhere."""
 
     def access(self, location: str) -> Mapping[str, str]:
         """What opens the storage at a location, for whoever has no JVM: properties by the names of Iceberg's FileIO.

@@ -39,6 +39,12 @@ class Provider:
     def lastUpdatedMillis(self) -> int:  # noqa: N802
         return 0
 
+    def spec(self) -> Provider:
+        return self
+
+    def isUnpartitioned(self) -> bool:  # noqa: N802
+        return True
+
     def newDataLocation(self, name: str) -> str:  # noqa: N802
         return self.pattern.replace("NAME", name)
 

@@ -69,17 +69,20 @@ class Catalog:
     def namespace(self, name: str) -> tuple[str, ...]:
         """The namespace of that name: the existing one equal ignoring case, else the name as written.
 
-        Dots separate levels; a name of several levels is taken as written.
+        Dots separate levels, each of which is looked for by itself.
         """
-        levels = tuple(name.split("."))
-        if len(levels) > 1:
-            return levels
-        return (matching((found[0] for found in self.namespaces()), name) or name,)
+        found: tuple[str, ...] = ()
+        for level in name.split("."):
+            spelled = matching((each[-1] for each in self._namespaces_within(found)), level)
+            found = (*found, spelled or level)
+        return found
 
     def ensure_namespace(self, namespace: tuple[str, ...]) -> None:
-        """Create the namespace unless it exists."""
+        """Create the namespace unless it exists, and those that it is in."""
         if self._has(namespace):
             return
+        if len(namespace) > 1:
+            self.ensure_namespace(namespace[:-1])
         try:
             self._java.createNamespace(self._namespace(namespace))
         except java_errors() as error:
@@ -98,15 +101,26 @@ class Catalog:
         return sorted(TableName(namespace, str(each.name())) for each in listed)
 
     def namespaces(self) -> list[tuple[str, ...]]:
-        """All top-level namespaces."""
+        """All namespaces, those within others too."""
+        found: list[tuple[str, ...]] = []
+        waiting = self._namespaces_within(())
+        while waiting:
+            each = waiting.pop()
+            found.append(each)
+            waiting.extend(self._namespaces_within(each))
+        return sorted(found)
+
+    def _namespaces_within(self, parent: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Those right within a namespace; none if it is not there."""
         try:
-            found = list(self._java.listNamespaces())
+            # Some catalogs have no root, and list what is at the top only if nothing is said of where to look.
+            listed = self._java.listNamespaces(self._namespace(parent)) if parent else self._java.listNamespaces()
+            return [tuple(str(level) for level in each.levels()) for each in listed]
         except java_errors() as error:
-            if java_class(error) == "NoSuchNamespaceException":
-                # What a Hadoop catalog says of a warehouse that is still empty.
+            # That is also what a Hadoop catalog says of a warehouse that is still empty.
+            if java_class(error) in _NO_SUCH_NAMESPACE:
                 return []
             raise CatalogUnavailable("list namespaces", java_message(error)) from error
-        return sorted(tuple(str(level) for level in each.levels()) for each in found)
 
     def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
         """The table a name means, as `frazil.tables.rules.names.meant` has it."""

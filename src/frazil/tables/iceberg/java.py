@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -11,11 +12,14 @@ import orjson
 from py4j.protocol import Py4JError
 
 from frazil.errors import CatalogUnavailable
-from frazil.model import Column, StagedFile
+from frazil.model import PLAIN_LAYOUT, Column, Layout, PartitionValue, StagedFile
+from frazil.tables.rules.layout import layout_from_json
 from frazil.tables.rules.schema import columns_from_json
 from frazil.tables.rules.state import LogEntry
 
 SCHEMA_PARSER: Final = "org.apache.iceberg.SchemaParser"
+_SPEC_PARSER: Final = "org.apache.iceberg.PartitionSpecParser"
+_ORDER_PARSER: Final = "org.apache.iceberg.SortOrderParser"
 
 
 class JvmSnapshot:
@@ -89,9 +93,14 @@ class JvmState:
         return int(self._java.formatVersion())
 
     @property
-    def partitioned(self) -> bool:
-        """Whether the default spec has a partition field."""
-        return bool(self._java.spec().isPartitioned())
+    def layout(self) -> Layout:
+        """What the default partition spec and the default sort order ask of data files."""
+        spec, order = self._java.spec(), self._java.sortOrder()
+        if spec.fields().isEmpty() and not order.isSorted():
+            return PLAIN_LAYOUT
+        return layout_from_json(
+            str(java_type(self._jvm, _SPEC_PARSER).toJson(spec)), str(java_type(self._jvm, _ORDER_PARSER).toJson(order))
+        )
 
     @property
     def encrypted(self) -> bool:
@@ -145,20 +154,45 @@ class JvmState:
         return {key.removeprefix(prefix): value for key, value in found.items() if key.startswith(prefix)}
 
 
-def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int) -> Any:
+def data_file(jvm: Any, java_table: Any, file: StagedFile, spec_id: int, sort_order_id: int) -> Any:
     """A staged file as Iceberg's DataFile."""
+    unsayable = any(isinstance(value, float) and not math.isfinite(value) for value in file.partition)
     document = {
         "spec-id": spec_id,
         "content": "DATA",
         "file-path": file.path,
         "file-format": "PARQUET",
-        "partition": [],
+        "partition": [None] * len(file.partition) if unsayable else file.partition,
+        "sort-order-id": sort_order_id,
         "file-size-in-bytes": file.size,
         "record-count": file.rows,
         **file.metrics,
     }
-    node = _mapper(jvm).readTree(orjson.dumps(document).decode())
-    return java_type(jvm, "org.apache.iceberg.ContentFileParser").fromJson(node, java_table.specs())
+    node, specs = _mapper(jvm).readTree(orjson.dumps(document).decode()), java_table.specs()
+    made = java_type(jvm, "org.apache.iceberg.ContentFileParser").fromJson(node, specs)
+    if not unsayable:
+        return made
+    # JSON has no NaN and no infinities; what Iceberg reads from the names of directories has them.
+    values = java_type(jvm, "java.util.ArrayList")()
+    for value in file.partition:
+        values.add(_as_text(value))
+    builder = java_type(jvm, "org.apache.iceberg.DataFiles").builder(specs[spec_id])
+    return builder.copy(made).withPartitionValues(values).build()
+
+
+def _as_text(value: PartitionValue) -> str | None:
+    """A value of a partition as Java's own types are read from text."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case float() if math.isnan(value):
+            return "NaN"
+        case None:
+            return None
+        case _:
+            return str(value)
 
 
 def mapping(jvm: Any, java: Any) -> dict[str, str]:

@@ -54,9 +54,10 @@ class JvmSwap:
         """Make the next version in the transaction."""
         try:
             append = self._append()
+            spec, order = self.base.spec_id, self.base.sort_order_id
             for file in files:
                 self._require(file)
-                append = append.appendFile(data_file(self._jvm, self._table, file, self.base.spec_id))
+                append = append.appendFile(data_file(self._jvm, self._table, file, spec, order))
             for name, note in notes.items():
                 append = append.set(name, note)
             append.set(key, text).commit()

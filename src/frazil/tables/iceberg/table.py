@@ -11,7 +11,17 @@ from typing import Any, Final
 import structlog
 
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNotSupported, TableReplaced
-from frazil.model import EVOLUTION, Column, Conversion, IcebergType, SchemaChange, TableName, WriteShape
+from frazil.layout.sources import unwritable
+from frazil.model import (
+    EVOLUTION,
+    Column,
+    Conversion,
+    IcebergType,
+    Layout,
+    SchemaChange,
+    TableName,
+    WriteShape,
+)
 from frazil.pipes import record_metadata
 from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import is_metadata
@@ -158,8 +168,8 @@ class Table:
             TableNotSupported: records cannot be projected to it.
         """
         state = self.state()
-        columns = tuple(state.columns())
-        self._refuse_unsupported(state, columns)
+        columns, layout = tuple(state.columns()), state.layout
+        self._refuse_unsupported(state, columns, layout)
         current = state.current
         rows = int((current.summary("total-records") if current else None) or 0)
         evolves = may_evolve(state.property(EVOLUTION), created=state.property(CREATED_BY) == "true")
@@ -175,19 +185,37 @@ class Table:
             evolves=evolves is True,
             is_frozen=evolves is False,
             takes_variants=state.format_version > _OLDEST_FORMAT,
+            layout=layout,
         )
 
     def new_data_path(self, name: str) -> str:
         """Where a data file of that name goes, by the table's location provider; `{}` in it stays.
 
+        The directories of its partition are left out.
+
         Raises:
             TableNotSupported: it does not.
         """
-        location = str(self.java.locationProvider().newDataLocation(name))
+        location, _ = self._data_location(name)
         if "{}" in name and "{}" not in location.rpartition("/")[2]:
             reason = f"its location provider puts the file {name} at {location}"
             raise TableNotSupported(str(self.name), reason, "Use one that keeps the names of files.")
         return location
+
+    def partition_place(self, name: str) -> int | None:
+        """Where in the location of a data file of that name the directories of its partition go; None: nowhere."""
+        return self._data_location(name)[1]
+
+    def _data_location(self, name: str) -> tuple[str, int | None]:
+        """Where a data file goes, without the directories of its partition, and where in it these belong."""
+        spec, provider = self.java.spec(), self.java.locationProvider()
+        if spec.isUnpartitioned():
+            return str(provider.newDataLocation(name)), None
+        # A provider may put partitions anywhere or nowhere: where it puts the one without values, it puts all.
+        nulls = java_type(self._jvm, "org.apache.iceberg.PartitionData")(spec.partitionType())
+        location, directories = str(provider.newDataLocation(spec, nulls, name)), str(spec.partitionToPath(nulls))
+        before = location.removesuffix(f"{directories}/{name}")
+        return (location, None) if before == location else (before + name, len(before))
 
     def access(self, location: str) -> Mapping[str, str]:
         """What opens the storage at a location, for whoever has no JVM; see `frazil.tables.iceberg.access`."""
@@ -299,7 +327,7 @@ class Table:
         except java_errors() as error:
             raise CatalogUnavailable(f"read the manifests of {self.name}", java_message(error)) from error
 
-    def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...]) -> None:
+    def _refuse_unsupported(self, state: JvmState, columns: tuple[Column, ...], layout: Layout) -> None:
         if state.format_version < _OLDEST_FORMAT:
             reason = f"its format version is {state.format_version}"
             raise TableNotSupported(
@@ -308,9 +336,8 @@ class Table:
         if state.encrypted:
             reason = "it is encrypted, and tasks have no keys"
             raise TableNotSupported(str(self.name), reason, "Map the topic to a table without encryption.key-id.")
-        if state.partitioned:
-            reason = "it is partitioned, which frazil does not write yet"
-            raise TableNotSupported(str(self.name), reason, "Map the topic to an unpartitioned table.")
+        if found := unwritable(layout, columns):
+            raise TableNotSupported(str(self.name), found, "Partition and sort it in another way.")
         spelled: dict[str, str] = {}
         for column in columns:
             if not is_writable_name(column.name):

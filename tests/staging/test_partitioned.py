@@ -1,0 +1,176 @@
+"""Rows of partitioned and sorted tables, as they are found in the files of their partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from tests.pipes.default.chunks import Worker, columns, struct
+
+from frazil.layout import hashing
+from frazil.layout.partitions import Partition
+from frazil.model import Column, Layout, LayoutTransform, PartitionField, SortField
+from frazil.pipes.types import sql_type
+from frazil.sql import ident
+from frazil.staging.partitioned import PartitionedRows
+from frazil.staging.rows import ChunkFiles
+
+IDENTITY = LayoutTransform("identity")
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    opened = Worker(tmp_path)
+    yield opened
+    opened.close()
+
+
+def by(*fields: tuple[Column, LayoutTransform], order: tuple[SortField, ...] = ()) -> Layout:
+    return Layout(tuple(PartitionField(column.name, column.id, transform) for column, transform in fields), order)
+
+
+def selected(shape: tuple[Column, ...], *rows: str) -> str:
+    """A statement that yields rows, given as SQL."""
+    names = ", ".join(f"v{number}" for number in range(len(shape)))
+    casts = ", ".join(
+        f"CAST(v{number} AS {sql_type(column.type)}) AS {ident(column.name)}" for number, column in enumerate(shape)
+    )
+    return f"SELECT {casts} FROM (VALUES {', '.join(f'({row})' for row in rows)}) AS given({names})"
+
+
+def found(worker: Worker, held: PartitionedRows) -> dict[Partition, list[Any]]:
+    """What is written, in the order of each file, by partition."""
+    files: dict[Partition, list[Any]] = {}
+    for written in held.write():
+        rows = worker.read(written.path)
+        assert written.partition not in files
+        assert len(rows) == written.rows
+        files[written.partition] = rows
+    return files
+
+
+def test_each_partition_has_one_file_for_all_chunks(worker: Worker) -> None:
+    _, day = shape = columns(x="long", day="date")
+    held = PartitionedRows(worker.connection, shape, by((day, LayoutTransform("month"))), worker.scratch)
+    for start in range(0, 30, 10):
+        rows = [f"{n}, DATE '2024-01-01' + {7 * n}" for n in range(start, start + 10)]
+        held.add(selected(shape, *rows), 1)
+
+    files = found(worker, held)
+
+    assert {each.directory for each in files} == {f"day=2024-0{month}" for month in range(1, 8)}
+    for each, rows in files.items():
+        assert {(day.year - 1970) * 12 + day.month - 1 for _, day in rows} == set(each.values)
+    assert sorted(x for rows in files.values() for x, _ in rows) == list(range(30))
+    assert found(worker, held) == {}
+
+
+def test_rows_without_a_value_and_zeros_of_both_signs_have_partitions_of_their_own(worker: Worker) -> None:
+    x, _ = shape = columns(x="double", n="long")
+    held = PartitionedRows(worker.connection, shape, by((x, IDENTITY)), worker.scratch)
+    held.add(selected(shape, "'0.0', 1", "'-0.0', 2", "'nan', 3", "NULL, 4", "'-inf', 5", "'-0.0', 6"), 1)
+
+    files = {repr(each.values[0]): [n for _, n in rows] for each, rows in found(worker, held).items()}
+
+    assert files == {"0.0": [1], "-0.0": [2, 6], "nan": [3], "None": [4], "-inf": [5]}
+
+
+def test_a_tuple_of_several_fields_is_one_partition_also_where_values_are_missing(worker: Worker) -> None:
+    a, b = shape = columns(a="string", b="long")
+    held = PartitionedRows(
+        worker.connection, shape, by((a, IDENTITY), (b, LayoutTransform("truncate", 10))), worker.scratch
+    )
+    held.add(selected(shape, "'x', 11", "'x', 19", "'x', NULL", "NULL, -1", "NULL, NULL", "NULL, NULL"), 1)
+
+    files = {each.values: [b for _, b in rows] for each, rows in found(worker, held).items()}
+
+    assert files == {("x", 10): [11, 19], ("x", None): [None], (None, -10): [-1], (None, None): [None, None]}
+
+
+def test_a_statement_that_fails_leaves_what_was_held(worker: Worker) -> None:
+    (x,) = shape = columns(x="long")
+    held = PartitionedRows(worker.connection, shape, by((x, IDENTITY)), worker.scratch)
+    held.add(selected(shape, "1", "2"), 1)
+
+    with pytest.raises(duckdb.Error, match="bad"):
+        held.add("SELECT CASE WHEN n < 5000 THEN n ELSE error('bad')::BIGINT END FROM range(10000) AS r(n)", 1)
+    held.add(selected(shape, "2"), 1)
+
+    assert {each.values: rows for each, rows in found(worker, held).items()} == {(1,): [(1,)], (2,): [(2,), (2,)]}
+
+
+def test_columns_may_be_called_like_anything_within(worker: Worker) -> None:
+    k0, *_ = shape = columns(k0="long", number="long", c1="long")
+    held = PartitionedRows(worker.connection, shape, by((k0, IDENTITY)), worker.scratch)
+    held.add(selected(shape, "1, 2, 3", "4, 5, 6"), 1)
+
+    assert sorted(found(worker, held).values()) == [[(1, 2, 3)], [(4, 5, 6)]]
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_rows_are_sorted_within_each_file(worker: Worker, partitions: int) -> None:
+    place = struct(at="timestamp")
+    p, n, _ = shape = columns(p="long", n="long", s=place)
+    order = (
+        SortField(place.fields[0].id, LayoutTransform("day"), descending=True, nulls_first=False),
+        SortField(n.id, IDENTITY),
+    )
+    held = PartitionedRows(worker.connection, shape, by((p, IDENTITY), order=order), worker.scratch)
+    rows = [
+        f"{n % partitions}, {100 - n}, {{'at': TIMESTAMP '2024-01-01 12:00:00' + INTERVAL {n % 5} DAY}}"
+        for n in range(50)
+    ]
+    for part in range(0, 50, 10):
+        held.add(selected(shape, *rows[part : part + 10], f"{part % partitions}, 1, NULL"), 1)
+
+    files = found(worker, held)
+
+    assert len(files) == partitions
+    for rows in files.values():
+        keys = [(s is None, s and -s["at"].toordinal(), n) for _, n, s in rows]
+        assert keys == sorted(keys)
+        assert len(keys) > 10
+
+
+def test_a_table_without_partitions_is_sorted_as_well(worker: Worker) -> None:
+    (x,) = shape = columns(x="double")
+    files = ChunkFiles(worker.connection, shape, Layout(order=(SortField(x.id, IDENTITY, nulls_first=False),)))
+
+    written = files.add(selected(shape, "'2'", "'nan'", "NULL", "'-1'"), 1, worker.scratch / "a.parquet")
+
+    assert str(worker.read(written.path)) == "[(-1.0,), (2.0,), (nan,), (None,)]"
+
+
+def test_buckets_of_texts_and_nested_values_land_whole(worker: Worker) -> None:
+    t, *_ = shape = columns(t="string", v="variant", s=struct(a="long"))
+    layout = by((t, LayoutTransform("bucket", 4)))
+    hashing.teach(worker.connection, layout)
+    held = PartitionedRows(worker.connection, shape, layout, worker.scratch)
+    held.add(
+        selected(shape, *(f"""'{n}', '{{"n": [{n}]}}'::JSON, {{'a': {n}}}""" for n in range(100))),
+        1,
+    )
+
+    files = found(worker, held)
+
+    assert {each.values[0] for each in files} == {0, 1, 2, 3}
+    rows = sorted(row for rows in files.values() for row in ((int(t), v, s) for t, v, s in rows))
+    assert rows == [(n, {"n": [n]}, {"a": n}) for n in range(100)]
+
+
+def test_files_have_the_ids_of_their_columns_and_nothing_else(worker: Worker) -> None:
+    x, y = shape = columns(x="long", y="string")
+    held = PartitionedRows(worker.connection, shape, by((x, LayoutTransform("truncate", 10))), worker.scratch)
+    held.add(selected(shape, "1, 'a'", "11, 'b'"), 1)
+
+    for written in held.write():
+        fields = pq.read_schema(written.path)
+        assert [(each.name, each.metadata[b"PARQUET:field_id"]) for each in fields] == [
+            ("x", str(x.id).encode()),
+            ("y", str(y.id).encode()),
+        ]
+        assert written.statistics['"x"']["null_count"] == "0"
