@@ -97,17 +97,8 @@ class DriftWatch:
         """What was found, if there is a key among it that gets a column."""
         return dict(self.found) if any(map(self._is_typed, self.found.values())) else {}
 
-    def evolved(self) -> Projection:
-        """Which keys would go where, had the table changed as these records ask."""
-        return self._with(self.found, self.change)
-
     def _is_typed(self, seen: ObservedType) -> bool:
         return is_typed(seen, self._conversion.nested_type)
-
-    def _with(self, seen: Drift, asked: SchemaChange) -> Projection:
-        keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
-        added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
-        return Projection((*changed(keys.columns, asked), *added), keys.normalizes)
 
     def _unfit_even_then(self, text: str, seen: Drift, asked: SchemaChange) -> RejectReason | None:
         """Why a record is no row even of a table with the columns its own keys would be given; None if it is one.
@@ -115,7 +106,9 @@ class DriftWatch:
         Other records may make a column wider, so that a record fits that does not by itself: then its keys are found
         when it is staged for that column.
         """
-        evolved = self._with(seen, asked)
+        keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
+        added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
+        evolved = Projection((*changed(keys.columns, asked), *added), keys.normalizes)
         return ExactValidation(evolved, self._conversion, keeps_unknown=True, rules=self._rules).diagnose(text)
 
 

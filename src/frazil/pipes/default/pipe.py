@@ -18,6 +18,7 @@ from frazil.pipes.default.drift import DriftWatch, growth, members
 from frazil.pipes.default.exact_validation import ExactValidation, Rewritten
 from frazil.pipes.default.fast_validation import FastValidation
 from frazil.pipes.default.projection import Projection, Reading
+from frazil.pipes.evolution import columns_for, unambiguous
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
 
@@ -133,10 +134,7 @@ class DefaultPipe:
         if chunk.drift:
             if watch.found.is_exceeded:
                 self._note_rescue(chunk)
-            exact = ExactValidation(watch.evolved(), self._conversion, keeps_unknown=True, rules=self._rules)
-            for row, text in chunk.select(left):
-                self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), text)
-            chunk.dropped.clear()
+            self._note_changes(chunk, left)
         else:
             chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
         return left
@@ -145,7 +143,8 @@ class DefaultPipe:
         """Have exact validation decide about rows, whether fast validation has `refused` them or not."""
         unfit: dict[int, RejectReason] = {}
         rewritten: dict[int, str | None] = {}
-        for row, text in chunk.select(rows):
+        left = chunk.select(rows)
+        for number, (row, text) in enumerate(left):
             if not refused and text is not None:
                 # Those that were accepted were counted.
                 chunk.dropped.subtract(key for key in members(text) if self._projection.column_for(key) is None)
@@ -155,9 +154,9 @@ class DefaultPipe:
             else:
                 rewritten[row] = found.text
                 chunk.dropped.update(found.dropped)
-        if chunk.is_outgrown:
-            chunk.dropped.clear()
-            return
+            if chunk.is_outgrown:
+                self._note_changes(chunk, (other for other, _ in left[number + 1 :]))
+                return
         chunk.rewrite(rewritten)
         chunk.reject(unfit)
 
@@ -170,20 +169,35 @@ class DefaultPipe:
         self._note_change(chunk, found, text)
         return found
 
+    def _note_changes(self, chunk: Chunk, rows: Iterable[int]) -> None:
+        """Note what more the table has to become for other rows of a chunk that is staged again anyway."""
+        exact = self._evolved(chunk)
+        for row, text in chunk.select(rows):
+            before = chunk.change
+            self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), text)
+            if chunk.change != before:
+                exact = self._evolved(chunk)
+        chunk.dropped.clear()
+
+    def _evolved(self, chunk: Chunk) -> ExactValidation:
+        """Exact validation for the table as it will be after what a chunk has asked for."""
+        kinds = columns_for(chunk.drift, self._conversion.nested_type, self._projection.name_for)
+        new = {**unambiguous(kinds, self.columns), **chunk.change.add}
+        return self._after(replace(chunk.change, add=new))
+
+    def _after(self, change: SchemaChange) -> ExactValidation:
+        grown = Projection(changed(self.columns, change), self._conversion.normalizes)
+        return ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
+
     def _note_change(self, chunk: Chunk, found: Rewritten | RejectReason, text: str | None) -> None:
         """Note what the table has to become for a record, by what exact validation says of it."""
         if isinstance(found, RejectReason) or (self._evolves and found.strays):
             asked = growth(text, self._projection, self._conversion, self._rules, grows=self._evolves)
-            if asked != SchemaChange() and self._lands_after(asked, text):
+            if asked != SchemaChange() and self._after(asked).diagnose(text) is None:
                 chunk.change = together([chunk.change, asked])
                 return
         if isinstance(found, Rewritten) and found.rescued:
             self._note_rescue(chunk)
-
-    def _lands_after(self, asked: SchemaChange, text: str | None) -> bool:
-        grown = Projection(changed(self.columns, asked), self._conversion.normalizes)
-        exact = ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
-        return exact.diagnose(text) is None
 
     def _note_rescue(self, chunk: Chunk) -> None:
         if self._projection.rescued is None and self._rules.rescues and self._rules.may_change:
