@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from frazil.model import RESCUED, Column, Conversion, Primitive, SchemaChange, TableRules
 from frazil.model.contract import Fate
@@ -14,6 +17,8 @@ from frazil.pipes.evolution import columns_for
 from frazil.tables.rules.schema import columns_from_json, schema_to_json
 
 from .chunks import Landing, Table, Worker, column, columns, listed, mapped, struct
+from .generated import anything
+from .test_law import LAW, TIMES
 
 EVOLVES = TableRules("public.ORDERS", "rescue", "evolve", may_change=True)
 FROZEN = TableRules("public.ORDERS", "freeze", "freeze")
@@ -283,3 +288,40 @@ def test_rescued_values_are_json_text_where_there_is_no_variant(worker: Worker) 
     landed = Table(worker, shape, rules=TableRules("public.ORDERS", "rescue", "freeze")).land('{"id": 1, "b": 1.50}')
 
     assert landed.rows == [(1, '{"values":{"b":1.50},"source":{"topic":"orders","partition":0,"offset":0}}')]
+
+
+LANDING = (column("id", "long"), column("place", PLACE), column("note", "string"), column(RESCUED, "variant"))
+FATES: list[Fate] = ["freeze", "discard", "rescue"]
+records = st.lists(
+    st.dictionaries(st.sampled_from(["id", "place", "note", "b", "c"]), anything, max_size=4).map(
+        lambda members: "{" + ", ".join(f'"{key}": {value}' for key, value in members.items()) + "}"
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(records, st.sampled_from(FATES), st.sampled_from(FATES))
+@example(['{"b": 1}', '{"b": null}', '{"b": []}', '{"id": 1.5, "b": 2}'], "rescue", "rescue")
+@example(['{"place": {"lat": 1, "n": 2}}', '{"place": {"lat": "x", "n": 2}}', '{"id": 1}'], "discard", "discard")
+@settings(LAW, max_examples=100 * TIMES)
+def test_what_becomes_of_a_record_does_not_hang_on_those_beside_it(
+    worker: Worker, values: list[str], of_columns: Fate, of_types: Fate
+) -> None:
+    rules = TableRules("public.ORDERS", of_columns, of_types)
+
+    together = Table(worker, LANDING, rules=rules).land(*values)
+    alone = [Table(worker, LANDING, rules=rules).land(value, offset=[offset]) for offset, value in enumerate(values)]
+
+    assert [repr(row) for row in together.rows] == [repr(row) for each in alone for row in each.rows]
+    assert together.reasons == {offset: reason for each in alone for offset, reason in each.reasons.items()}
+    assert Counter(together.unknown) == sum((Counter(each.unknown) for each in alone), Counter())
+
+
+def test_a_key_that_was_null_is_no_dropped_value_of_a_record_that_is_looked_at_twice(worker: Worker) -> None:
+    table = Table(worker, columns(note="string"), evolves=True)
+
+    landed = table.land('{"note": {"a": 1}, "b": []}', '{"note": "x-0}", "b": null}', '{"note": "y", "b": []}')
+
+    assert landed.rows == ['{"a":1}', "x-0}", "y"]
+    assert landed.unknown == {"b": 2}

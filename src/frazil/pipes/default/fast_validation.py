@@ -115,6 +115,13 @@ class FastValidation:
         """Whether records were accepted whose new keys did not tell a type; others may tell it."""
         return bool(self._untyped)
 
+    def counted(self, text: str) -> list[str]:
+        """The keys without a column that were counted of a record that was accepted."""
+        found = {key: raw for key, raw in members(text).items() if self._projection.column_for(key) is None}
+        if not self._keeps_unknown:
+            return [*found]
+        return [key for key, raw in found.items() if self._projection.is_settled(key) or bytes(raw) != b"null"]
+
     def learn_rescued(self) -> bool:
         """From now on read what is rescued: rows that were written anew have it. Whether that is new."""
         column = self._projection.rescued

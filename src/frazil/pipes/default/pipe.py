@@ -14,7 +14,7 @@ from typing import Any
 from frazil.model import MOST_COLUMNS, RESCUED, Column, Conversion, Primitive, SchemaChange, TableRules
 from frazil.pipes.base import Chunk
 from frazil.pipes.changes import changed, together
-from frazil.pipes.default.drift import DriftWatch, growth, members
+from frazil.pipes.default.drift import DriftWatch, growth
 from frazil.pipes.default.exact_validation import ExactValidation, Rewritten
 from frazil.pipes.default.fast_validation import FastValidation
 from frazil.pipes.default.projection import Projection, Reading
@@ -146,8 +146,7 @@ class DefaultPipe:
         left = chunk.select(rows)
         for number, (row, text) in enumerate(left):
             if not refused and text is not None:
-                # Those that were accepted were counted.
-                chunk.dropped.subtract(key for key in members(text) if self._projection.column_for(key) is None)
+                chunk.dropped.subtract(self._fast.counted(text))
             found = self._settled(chunk, row, text)
             if isinstance(found, RejectReason):
                 unfit[row] = found
