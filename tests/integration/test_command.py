@@ -19,7 +19,7 @@ from frazil.testing.topics import create_topic, wait_until
 CHANNEL_FIELDS = [
     "connector", "channel", "topic", "partition", "table", "pipe", "offset_token", "latest_offset", "lag_records",
     "lag_seconds", "rows_inserted", "rows_parsed", "rows_error", "records_lost", "last_error", "state", "reason",
-    "last_commit_time", "owner_epoch",
+    "last_commit_time", "owner_epoch", "dropped",
 ]  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def test_a_running_connector_can_be_watched_and_exits_0_within_ten_seconds_of_si
     )
     home = tmp_path / "home"
     running = Running([FRAZIL, "run", "--worker", str(worker), "--home", str(home), str(file)], tmp_path / "log")
-    running.until_it_says("created columns")
+    running.until_it_says("changed columns")
 
     counted = frazil("sql", "--home", home, "--format", "json", "select sum(n) as total from quiet")
     watched = frazil("channels", "--home", home, "--format", "json")

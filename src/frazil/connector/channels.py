@@ -106,6 +106,7 @@ def channels_of(
             reason=by_table.get(name, condition).reason,
             last_commit_time=_time(channel),
             owner_epoch=tokens.epoch,
+            dropped=dict(tokens.dropped),
         )
         for name, tokens, partition, channel in found
     ]

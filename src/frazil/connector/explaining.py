@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,7 @@ from frazil.connector.trying import Trial, Trying, batch_of, lines_of
 from frazil.cycle.pipes import compiled, stored_pipes
 from frazil.errors import ExplainRefused, InvalidConfiguration, InvalidQuery, PipeBroken
 from frazil.model import Column, Conversion, PipeSpec, Position, Range, SourcePartition
-from frazil.pipes.base import Pipe
-from frazil.pipes.default.pipe import DefaultPipe
+from frazil.pipes.choice import pipe_of
 from frazil.pipes.naming import default_pipe
 from frazil.pipes.stored import of_channel
 from frazil.sources import kinds
@@ -159,8 +158,10 @@ class Explainer:
 
 
 def _explained(found: _Found, conversion: Conversion, topic: str, records: Sequence[pa.RecordBatch]) -> Explanation:
-    columns = tuple(found.table.state().columns())
-    spec, pipe = _pipe(found, columns, conversion)
+    # Keys that would become columns are shown as keys without one.
+    shape = replace(found.table.shape(), evolves=False)
+    spec = _compiled(found, shape.columns, conversion)
+    pipe = pipe_of(shape, spec, conversion)
     with Trying(pipe, conversion, topic) as trying:
         trials = tuple(trying.each(records))
         statement = trying.statement
@@ -172,7 +173,7 @@ def _explained(found: _Found, conversion: Conversion, topic: str, records: Seque
         found.name,
         str(found.table.name),
         found.sql,
-        tuple(_column(column, spec) for column in columns),
+        tuple(_column(column, spec) for column in shape.columns),
         spec.condition.text if spec and spec.condition else None,
         statement or "",
         spec.warnings if spec else (),
@@ -180,16 +181,13 @@ def _explained(found: _Found, conversion: Conversion, topic: str, records: Seque
     )
 
 
-def _pipe(found: _Found, columns: tuple[Column, ...], conversion: Conversion) -> tuple[PipeSpec | None, Pipe]:
+def _compiled(found: _Found, columns: tuple[Column, ...], conversion: Conversion) -> PipeSpec | None:
     if found.sql is None:
-        return None, DefaultPipe(columns, conversion)
-    from frazil.pipes.sql.pipe import SqlPipe
-
+        return None
     try:
-        spec = compiled(found.sql, found.name, columns, conversion)
+        return compiled(found.sql, found.name, columns, conversion)
     except InvalidQuery as error:
         raise PipeBroken(found.name, str(found.table.name), error.message) from error
-    return spec, SqlPipe(spec, columns, conversion)
 
 
 def _column(column: Column, spec: PipeSpec | None) -> ExplainedColumn:

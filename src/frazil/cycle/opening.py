@@ -12,7 +12,7 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.cycle import sharing
+from frazil.cycle import sharing, whole_records
 from frazil.cycle.destinations import Destinations, Routing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.open_tables import OpenTable
@@ -65,9 +65,11 @@ class Opener:
 
         Raises:
             TableNotCreated: there is none, and none is to be created.
+            TableWithoutContent: whole records cannot go to it.
             TokensMissing: it lacks records that were landed, and the configuration says to stop.
         """
         table = self._found_or_created(name, topics)
+        whole_records.prepare(table, self._settings.conversion)
         while True:
             state = table.state()
             known, despite = self.renewal.known(state, str(name))

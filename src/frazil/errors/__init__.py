@@ -70,6 +70,7 @@ from frazil.errors.tables import (
     TableNotSupported,
     TableRenewed,
     TableReplaced,
+    TableWithoutContent,
     TokensMissing,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
@@ -136,6 +137,7 @@ __all__ = [
     "TableNotSupported",
     "TableRenewed",
     "TableReplaced",
+    "TableWithoutContent",
     "Terminal",
     "TokensMissing",
     "TokensMoved",

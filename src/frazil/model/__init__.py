@@ -4,6 +4,7 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 """
 
 from frazil.model.channels import ChannelStatus
+from frazil.model.contract import EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
 from frazil.model.layout import PLAIN_LAYOUT, Layout, LayoutTransform, PartitionField, SortField
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
@@ -27,9 +28,11 @@ from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange,
 from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
+    "EVOLUTION",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
     "PLAIN_LAYOUT",
+    "RESCUED",
     "Buffer",
     "ChannelStatus",
     "Column",
@@ -60,6 +63,7 @@ __all__ = [
     "RejectStage",
     "RejectSummary",
     "SchemaChange",
+    "SchemaContract",
     "SortField",
     "SourcePartition",
     "StageFailure",
@@ -69,8 +73,10 @@ __all__ = [
     "StagedTable",
     "StructType",
     "TableName",
+    "TableRules",
     "TableTask",
     "Task",
     "TransformSpec",
     "WriteShape",
+    "is_rescued_name",
 ]
