@@ -140,7 +140,7 @@ class _KeptRow:
     statement: str | None = None
     row: dict[str, str] | None = None
 
-    def add(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (nothing is written)
+    def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (nothing is written)
         """Keep the row."""
         self.statement = select
         cells = ", ".join(_as_json(column) for column in self.columns)

@@ -97,7 +97,7 @@ class Projector:
                 return None
             try:
                 chunk.register()
-                return self._rows.add(select, chunk.size, path)
+                return self._rows.take(select, chunk.size, path)
             except _UNREADABLE as error:
                 path.unlink(missing_ok=True)
                 failure = error

@@ -82,7 +82,7 @@ class _Compiling:
             item.note(self._scope, reading)
         reading.arrange()
         found = tuple(
-            compiled[column.name].sql(self._scope, reading) if column.name in compiled else self._absent(column)
+            compiled[column.name].as_item(self._scope, reading) if column.name in compiled else self._absent(column)
             for column in self._columns
         )
         condition, condition_source, objects = self._where()
@@ -261,7 +261,7 @@ class _Item:
             if node is not None:
                 note_paths(node, scope, reading)
 
-    def sql(self, scope: RecordScope, reading: Reading) -> PipeItem:
+    def as_item(self, scope: RecordScope, reading: Reading) -> PipeItem:
         """The item as SQL."""
         column, conversion = self._column, self._conversion
         if self._value is None:
