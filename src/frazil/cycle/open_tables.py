@@ -27,6 +27,9 @@ class OpenTable:
     since: int = 0
     """The sequence number of the snapshot that opened it."""
 
+    holds: bool = False
+    """Whether the tokens are further on than those of the commit they name: what was looked at had nothing for it."""
+
 
 def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, Position]:
     """Where every channel of a table goes on that is to be read; partitions new to an opened topic at their beginning.

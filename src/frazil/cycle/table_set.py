@@ -14,6 +14,8 @@ from typing import Final
 
 import structlog
 
+from frazil.config import ConnectorSettings
+from frazil.cycle.branching import Branching
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_failures import TableFailures
@@ -32,17 +34,20 @@ _log = structlog.get_logger(__name__)
 class TableSet:
     """Opens the tables of a connector, reads their tokens, and leaves out what fails."""
 
-    def __init__(self, connector: str, opener: Opener, together: TablePool) -> None:
-        """Begin without any; `connector` is the connector's name, for the log."""
-        self._connector = connector
+    def __init__(self, settings: ConnectorSettings, opener: Opener, together: TablePool) -> None:
+        """Begin without any."""
+        self._connector = settings.name
         self._opener = opener
         self._together = together
-        self._failures = TableFailures(connector)
+        self._failures = TableFailures(settings.name)
         self.opened: dict[TableName, OpenTable] = {}
         """The tables this connector owns, those that are left out included."""
 
+        self.branching = Branching(settings, opener, self.opened, together)
+        """The tables of values that topics are routed by."""
+
         self._tables_of: dict[str, set[TableName]] = {}
-        """The tables that each topic goes to."""
+        """The tables that each topic goes to, whatever its values are."""
 
     @property
     def failures(self) -> TableFailures:
@@ -75,6 +80,11 @@ class TableSet:
         found = self._opener.destinations(new)
         for each in new:
             self._tables_of[each.topic] = {name for name, mine in found.topics.items() if each in mine}
+            for name in self._tables_of[each.topic]:
+                self.branching.lead(each.topic, name)
+        for each in new:
+            for name in self.branching.known(each.topic):
+                found.topics.setdefault(name, []).append(each)
         for name, mine in [*found.topics.items()]:
             opened = self.opened.get(name)
             lacking = [each for each in mine if opened is None or each.topic not in opened.topics]
@@ -95,10 +105,21 @@ class TableSet:
                 errors[name] = answer
         some_work = len(errors) < len(found.topics)
         self.fail(errors, lambda name: self._tokens_with(name, found.topics[name]), others_work=some_work)
+        self._forget_unknown()
+        led = [each for each in new if self.branching.is_on and self.branching.known(each.topic)]
+        if led := [each for each in led if not self._feeds_all(each.topic, self._failures.failing.keys())]:
+            # What tables its values have, a topic's own table has just told.
+            self.open_new(led)
+
+    def _forget_unknown(self) -> None:
+        gone = self.branching.forget_unknown()
+        for name in gone:
+            self._failures.try_again(name)
+        self._failures.worked(gone)
 
     def _feeds_all(self, topic: str, waiting: AbstractSet[TableName]) -> bool:
         """Whether a topic feeds all tables that it goes to, but those whose opening is waited for."""
-        tables = self._tables_of.get(topic, set())
+        tables = self._tables_of.get(topic, set()) | self.branching.known(topic).keys()
         return bool(tables) and all(
             (name in self.opened and topic in self.opened[name].topics)
             or (name in waiting and topic in self._failures.failing[name].tokens.topics)
@@ -169,10 +190,10 @@ class TableSet:
         return next((each.error for each in self._failures.failing.values() if each.is_final), None)
 
     def _open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
-        opened = self.opened.get(name)
+        opened, branch = self.opened.get(name), self.branching.branch(name, topics)
         if opened is None:
-            return self._opener.open(name, topics)
-        self._opener.add_topics(opened, topics)
+            return self._opener.open(name, topics, branch)
+        self._opener.add_topics(opened, topics, branch)
         return opened
 
     def _tokens_with(self, name: TableName, topics: Sequence[TopicFacts]) -> Tokens:
@@ -193,6 +214,8 @@ class TableSet:
                 self._failures.worked([name])
             else:
                 errors[name] = answer
+        self._forget_unknown()
+        errors = {name: error for name, error in errors.items() if name in self.opened}
         some_work = any(name in self.opened and name not in errors for name in names)
         self.fail(errors, others_work=some_work)
 

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from frazil.config import ConnectorSettings
+from frazil.cycle.branching import Branching
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.table_pool import TablePool, errors_in
@@ -32,8 +33,10 @@ class Tasks:
         source: Source,
         tables: Mapping[TableName, OpenTable],
         together: TablePool,
+        branching: Branching,
     ) -> None:
         self._settings = settings
+        self._branching = branching
         self._together = together
         self._source = source
         self._tables = tables
@@ -107,8 +110,13 @@ class Tasks:
     ) -> Task | None:
         """The task for ranges of one topic; None if no table lacks anything of them."""
         parts = []
-        for name, opened in fed_by(ranges[0].partition.topic, tables).items():
-            if name in errors or not needs(opened, ranges):
+        topic = ranges[0].partition.topic
+        route = self._branching.route(topic)
+        if route is None and self._branching.is_on:
+            return None
+        leads_to = None if route is None else {route.own, *(each.table for each in route.tables.values())}
+        for name, opened in fed_by(topic, tables).items():
+            if name in errors or not needs(opened, ranges) or (leads_to is not None and name not in leads_to):
                 continue
             try:
                 parts.append(self._part(opened, ranges))
@@ -125,6 +133,7 @@ class Tasks:
             tolerance=self._settings.errors_tolerance,
             most_bytes=self._settings.cycle_max_bytes,
             synced=self._settings.disk_sync,
+            route=route,
         )
 
     def _part(self, opened: OpenTable, ranges: Sequence[Range]) -> TableTask:

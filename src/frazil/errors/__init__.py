@@ -66,10 +66,13 @@ from frazil.errors.tables import (
     TableMissing,
     TableNameRefused,
     TableNotCreated,
+    TableNotOfRoute,
     TableNotSupported,
+    TableOfRoute,
     TableRenewed,
     TableReplaced,
     TokensMissing,
+    TopicsShareName,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
 from frazil.errors.tree import FrazilError, Terminal, Transient, Unexpected
@@ -128,7 +131,9 @@ __all__ = [
     "TableMissing",
     "TableNameRefused",
     "TableNotCreated",
+    "TableNotOfRoute",
     "TableNotSupported",
+    "TableOfRoute",
     "TableRenewed",
     "TableReplaced",
     "Terminal",
@@ -138,6 +143,7 @@ __all__ = [
     "TokensUnreadable",
     "TopicMissing",
     "TopicReplaced",
+    "TopicsShareName",
     "Transient",
     "Unexpected",
     "UnfitValue",

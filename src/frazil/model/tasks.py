@@ -9,6 +9,7 @@ from typing import Any, Literal
 from frazil.model.conversion import Conversion
 from frazil.model.layout import PLAIN_LAYOUT, Layout
 from frazil.model.places import Position, Range, SourcePartition
+from frazil.model.routes import Route
 from frazil.model.schema import MOST_COLUMNS, Column, TableName
 
 
@@ -106,3 +107,6 @@ class Task:
 
     synced: bool = True
     """Whether files on local disks are to be there even after a power cut."""
+
+    route: Route | None = None
+    """How records find their tables; None: each of the tables gets them all."""
