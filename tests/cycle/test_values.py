@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from structlog.testing import capture_logs
-from tests.cycle.memory import Clock, Trouble, World, orders, settings
+from tests.cycle.memory import Clock, Trouble, World, orders
 from tests.memory import MemoryRecord
 
 from frazil import faults
-from frazil.config import ConnectorSettings
-from frazil.cycle import Ingestion
 from frazil.errors import Fenced, InvalidRecord, TableMissing, TableOfRoute, TopicsShareName
 from frazil.model import TableName
 from frazil.tables.rules.tokens import Tokens, read
@@ -165,9 +163,7 @@ def test_the_table_of_another_topic_is_no_table_for_a_value(world: World) -> Non
 
 @pytest.mark.parametrize("point", ["during_open", "before_swap", "after_stage"])
 @pytest.mark.parametrize("hit", range(1, 9))
-def test_a_kill_between_the_commits_of_the_tables_loses_and_doubles_nothing(
-    world: World, point: str, hit: int
-) -> None:
+def test_a_kill_between_the_commits_of_the_tables_loses_and_doubles_nothing(world: World, point: str, hit: int) -> None:
     produce(world, "de", "fr", "de", None)
     produce(world, "fr", "it", partition=1)
     hits = 0
@@ -355,10 +351,12 @@ def test_an_older_opener_makes_no_table_that_gets_anything(world: World) -> None
 def test_a_record_that_leads_nowhere_stops_a_connector_that_tolerates_none(world: World) -> None:
     produce(world, "de", "fr", None, "de")
 
-    report = world.connector(frazil__route__field="country").cycle()
+    running = world.connector(frazil__route__field="country")
+    running.cycle()
+    report = running.cycle()
 
     assert isinstance(report.failure, InvalidRecord)
-    assert "null" in report.failure.message
+    assert report.failure.message.startswith("the record at topic orders, partition 0, offset 2 ")
     assert (landed(world, DE), landed(world, FR)) == ([0], [1])
 
 
@@ -367,6 +365,21 @@ def test_two_topics_of_one_generated_name_are_an_error_that_names_both(world: Wo
 
     with pytest.raises(TopicsShareName, match="Orders and orders"):
         world.connector(topics="orders,Orders").discover()
+
+
+def test_a_topic_that_appears_with_the_generated_name_of_another_one_stops_both(world: World) -> None:
+    world.cluster.create_topic("returns")
+    topics = "orders,returns,Orders"
+    running = world.run(topics=topics)
+    world.cluster.create_topic("Orders")
+    world.produce(1)
+    world.produce(1, topic="returns")
+    running.cycle()
+
+    (error,) = [failure.error for failure in running.failing.values()]
+    assert isinstance(error, TopicsShareName)
+    assert "Orders and orders" in error.message
+    assert (landed(world, OWN), len(world.catalog.tables[TableName(("public",), "RETURNS")].rows())) == ([], 1)
 
 
 def test_topics_that_a_map_brings_together_share_a_table(world: World) -> None:
@@ -395,11 +408,3 @@ def test_topics_that_share_their_own_table_share_those_of_the_values(world: Worl
 
 class Killed(BaseException):
     """The process is gone."""
-
-
-def own_tables(running: Ingestion) -> set[TableName]:
-    return set(running.tables)
-
-
-def configured(**keys: str) -> ConnectorSettings:
-    return settings(**keys)

@@ -247,7 +247,7 @@ def _routed(route: Route, lacking: Mapping[TableName, Read]) -> tuple[dict[Table
         for each, records in read.items():
             texts = [_text(record) for record in records.values()]
             split = router.split(texts, tell_new=name == route.own)
-            mine = {row for row in split.tables.get(name, [])}
+            mine = set(split.tables.get(name, []))
             bad = set(split.rejected) if name == route.own else set()
             found[name][each] = {
                 offset: replace(record, value=b"leads nowhere") if row in bad else record

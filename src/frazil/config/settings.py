@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field, ValidationInfo
 
 from frazil.config import connector_classes, values
 from frazil.config.kafka import STREAMING
-from frazil.config.names import sanitise
 from frazil.config.pace import PaceSettings
 from frazil.config.rows import RowSettings
 from frazil.config.settings_base import Flag
@@ -22,6 +21,7 @@ from frazil.config.source import SourceSettings
 from frazil.config.table_options import TableOptions
 from frazil.config.topic2table import Topic2Table
 from frazil.model import MOST_COLUMNS
+from frazil.names import sanitise
 
 MEBIBYTE = 1 << 20
 

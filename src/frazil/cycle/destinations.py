@@ -22,6 +22,9 @@ class Destinations:
     topics: dict[TableName, list[TopicFacts]] = field(default_factory=dict)
     """Each table's topics."""
 
+    generated: dict[str, TableName] = field(default_factory=dict)
+    """The tables of those topics whose tables have no names but those generated from the topics'."""
+
     errors: dict[TableName, FrazilError] = field(default_factory=dict)
     """Why some of the tables cannot be opened: no table can have the name, or the catalog does not say what it has."""
 
@@ -47,6 +50,8 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
             name = TableName(namespace, each.topic)
             found.errors[name] = error
         else:
+            if not settings.topic2table.has(each.topic):
+                found.generated[each.topic] = name
             if failure is not None:
                 found.errors[name] = failure
         found.topics.setdefault(name, []).append(each)

@@ -181,14 +181,14 @@ class Opener:
     def _born(
         self, table: WritableTable, branch: Branch | None, known: Tokens | None, *, gone: bool
     ) -> Mapping[str, TopicTokens]:
-        """The tokens, by topic, that a table begins with; those of one that had some are for the settings to decide."""
+        """The tokens, by topic, that a table begins with; of one that has lost its own, the settings decide."""
         if branch is None:
             return {}
         lost = branch.is_known and any(known is None or topic not in known.topics for topic in branch.born)
         choice = self._settings.on_table_missing if gone else self._settings.on_table_replaced
         if lost and choice == "fail":
             raise TableReplaced(str(table.name), "one with our tokens", f"{table.uuid} without them")
-        return {} if lost and choice == "earliest" else branch.born
+        return {} if lost else branch.born
 
     def _require_branch(
         self,

@@ -20,7 +20,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_failures import TableFailures
 from frazil.cycle.table_pool import TablePool
-from frazil.errors import Fenced, FrazilError, TableMissing, TableReplaced, Terminal, Transient
+from frazil.errors import Fenced, FrazilError, TableMissing, TableReplaced, Terminal, TopicsShareName, Transient
 from frazil.model import TableName
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens
@@ -49,6 +49,9 @@ class TableSet:
         self._tables_of: dict[str, set[TableName]] = {}
         """The tables that each topic goes to, whatever its values are."""
 
+        self._generated: dict[str, TableName] = {}
+        """The tables of topics whose names are generated from theirs."""
+
     @property
     def failures(self) -> TableFailures:
         """The tables that are left out."""
@@ -73,11 +76,13 @@ class TableSet:
         Raises:
             FrazilError: as `fail` says.
         """
+        facts = list(facts)
         waiting = self._failures.failing.keys() - self._failures.due()
         new = [each for each in facts if not self._feeds_all(each.topic, waiting)]
         if not new:
             return
         found = self._opener.destinations(new)
+        found.errors.update(self._shared(found.generated, {each.topic for each in facts}))
         for each in new:
             self._tables_of[each.topic] = {name for name, mine in found.topics.items() if each in mine}
             for name in self._tables_of[each.topic]:
@@ -110,6 +115,15 @@ class TableSet:
         if led := [each for each in led if not self._feeds_all(each.topic, self._failures.failing.keys())]:
             # What tables its values have, a topic's own table has just told.
             self.open_new(led)
+
+    def _shared(self, generated: Mapping[str, TableName], topics: AbstractSet[str]) -> dict[TableName, FrazilError]:
+        """The tables of topics just looked up whose names are generated for several topics that there are."""
+        self._generated = {topic: name for topic, name in self._generated.items() if topic in topics}
+        self._generated.update(generated)
+        sharing: dict[TableName, list[str]] = {}
+        for topic, name in sorted(self._generated.items()):
+            sharing.setdefault(name, []).append(topic)
+        return {name: TopicsShareName(str(name), sharing[name]) for name in generated.values() if sharing[name][1:]}
 
     def _forget_unknown(self) -> None:
         gone = self.branching.forget_unknown()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frazil.config.names import refusal, sanitise
+from frazil.names import refusal, sanitise
 
 
 def generated_name(own: str, value: str) -> str:
