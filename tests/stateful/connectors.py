@@ -186,7 +186,7 @@ def routed(settings: ConnectorSettings, catalog: TableCatalog, topics: Sequence[
 
 @cache
 def configured(name: str, table: str | None, options: tuple[tuple[str, str], ...]) -> ConnectorSettings:
-    """The settings of a connector that reads the topics `a` and `b`, into one table if it is named."""
+    """The settings of a connector that reads the topics `a` and `b`, into one table if it is named; or into `to_$1`."""
     given: Mapping[str, str] = {
         "name": name,
         "connector.class": "frazil.KafkaConnector",
@@ -194,7 +194,7 @@ def configured(name: str, table: str | None, options: tuple[tuple[str, str], ...
         "bootstrap.servers": "memory:9092",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
-        **({"snowflake.topic2table.map": f"a:{table},b:{table}"} if table else {}),
+        **({"snowflake.topic2table.map": f"([ab]):{table}"} if table else {}),
         **dict(options),
     }
     return load(given)
