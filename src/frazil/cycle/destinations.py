@@ -22,11 +22,11 @@ class Destinations:
     topics: dict[TableName, list[TopicFacts]] = field(default_factory=dict)
     """Each table's topics."""
 
-    generated: dict[str, TableName] = field(default_factory=dict)
-    """The tables of those topics whose tables have no names but those generated from the topics'."""
-
     errors: dict[TableName, FrazilError] = field(default_factory=dict)
     """Why some of the tables cannot be opened: no table can have the name, or the catalog does not say what it has."""
+
+    generated: dict[str, TableName] = field(default_factory=dict)
+    """The tables of those topics whose tables have no names but those generated from the topics'."""
 
 
 Routing: TypeAlias = Callable[[ConnectorSettings, TableCatalog, Sequence[TopicFacts]], Destinations]
