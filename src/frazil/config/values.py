@@ -188,7 +188,7 @@ def field_path(text: str) -> tuple[str, ...]:
     """Keys separated by dots, the outermost first; a key with a dot of its own in double quotes."""
     if not _FIELD_PATH.fullmatch(text) or not text.isprintable():
         raise ValueError(
-            f"{text!r} is no path to a field; write keys separated by dots, a key that holds a dot in double quotes, and "
+            f"{text!r} is no path to a field; write keys separated by dots, one that holds a dot in double quotes, and "
             "none that holds a quote or a backslash"
         )
     return tuple(quoted or plain for quoted, plain in _KEY.findall(text))
