@@ -77,9 +77,9 @@ def test_each_value_has_a_table_of_its_own(connect, spark: SparkSession, broker:
     caught_up(again)
 
     assert landed(spark, topic) == shop.expected
-    (own,) = {each.table for each in again.channels() if each.rows_error}
+    (own,) = {each.table for each in again.status() if each.rows_error}
     assert own == f"public.{topic.upper()}"
-    assert sum(each.rows_error for each in again.channels()) == shop.unroutable
+    assert sum(each.rows_error for each in again.status()) == shop.unroutable
     properties = spark.sql(f"SHOW TBLPROPERTIES frazil.public.{topic}_de ('frazil.route')").collect()
     assert [each["value"] for each in properties] == ["de"]
 

@@ -121,7 +121,13 @@ class MemoryStaging:
         if task.tolerance == "none" and any(rejects.values()):
             cut = {}
             for each, records in read.items():
-                bad = [offset for mine in parts.values() for offset in _unfit(mine.get(each, {}))]
+                bad = [
+                    offset
+                    for mine in parts.values()
+                    for own, lacking in mine.items()
+                    if own.partition == each.partition
+                    for offset in _unfit(lacking)
+                ]
                 end = min(bad, default=None)
                 below = replace(each, end=each.end if end is None else self._cluster.position(end))
                 cut[below] = records if end is None else _below(records, end)

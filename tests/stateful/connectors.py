@@ -139,7 +139,12 @@ class Runner:
         if self.stands or not isinstance(self.error, TableBroken) or self.ingestion is None:
             return False
         left_out = self.ingestion.failing.keys() | self._world.broken
-        return any(name not in left_out for name in self.ingestion.tables)
+        # A topic's own table waits for those of its values to be made.
+        broken = [name.name for name in self._world.broken if self.settings.route_field]
+        return any(
+            name not in left_out and not any(each.startswith(f"{name.name}_") for each in broken)
+            for name in self.ingestion.tables
+        )
 
     @property
     def owner(self) -> str | None:

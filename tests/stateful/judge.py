@@ -206,7 +206,10 @@ class Judge:
                     self._begins(book, connector, partition, 0 if opened else end)
                 if not opened:
                     begin = end
-                said = (partition, end, begin - 1) in (opener.replaced if opener else ())
+                said = any(
+                    where == partition and first == end and begin - 1 <= last
+                    for where, first, last in (opener.replaced if opener else ())
+                )
                 assert begin <= end or said, f"the token of {partition} moves back from {begin - 1} to {end - 1}"
                 _ends_after_its_parents(tokens, partition, moved=begin < end)
                 whole = _whole(opener, partition, begin, end) and earlier.leader_epoch is not None

@@ -99,7 +99,7 @@ class TableSet:
                 del found.topics[name]
             else:
                 found.topics[name] = lacking
-        errors = {name: error for name, error in found.errors.items() if name not in waiting}
+        errors = {name: error for name, error in found.errors.items() if name in found.topics}
         sound = [(name, mine) for name, mine in found.topics.items() if name not in errors]
         answers = self._together.each(lambda each: self._open(*each), sound)
         for (name, _), answer in zip(sound, answers, strict=True):
