@@ -1,7 +1,7 @@
 """Which tables the topics of a connector feed that are routed by a value, and how new ones come to be.
 
 A topic's own table leads: its tokens name the tables of the values. A new table is born with the own table's tokens,
-then it is named there, and only then it gets records (docs/decisions/0021-routing-by-value.md).
+then it is named there, and only then it gets records (docs/decisions/0018-routing-by-value.md).
 """
 
 from __future__ import annotations
