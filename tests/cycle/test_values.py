@@ -73,6 +73,16 @@ def test_each_value_has_a_table_of_its_own(world: World) -> None:
     assert sorted(world.catalog.tables) == [OWN, DE, FR]
 
 
+def test_a_report_has_the_counts_of_each_table_and_what_was_read_once(world: World) -> None:
+    produce(world, "de", "fr", "de", None)
+
+    report = world.connector(**BY_COUNTRY).cycle()
+
+    found = {name.name: (each.records, each.rows, each.errors) for name, each in report.tables.items()}
+    assert found == {"ORDERS": (1, 0, 1), "ORDERS_DE": (2, 2, 0), "ORDERS_FR": (1, 1, 0)}
+    assert (report.records, report.rows, report.errors, report.lag_records) == (4, 3, 1, 0)
+
+
 def test_what_leads_nowhere_is_a_reject_of_the_topics_own_table(world: World) -> None:
     produce(world, "de", None, {"a": 1}, ["de"], "")
     log = world.cluster.topics["orders"].logs[0]
