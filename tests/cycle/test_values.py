@@ -267,6 +267,47 @@ def test_a_table_that_was_rolled_back_gets_what_it_lost_and_the_others_nothing_t
     assert (landed(world, DE), landed(world, FR)) == ([0, 2, 4], [1, 3])
 
 
+def test_a_quiet_table_that_was_rolled_back_gets_what_it_lost(world: World, clock: Clock) -> None:
+    produce(world, "de", "fr")
+    running = world.run(**BY_COUNTRY)
+    before = world.catalog.tables[FR].state.current_id
+    assert before is not None
+    produce(world, "fr")
+    running.cycle()
+    produce(world, "de")
+    running.cycle()
+    assert running.tables[FR].holds
+
+    world.catalog.tables[FR].set_current(before)
+    running.recall()
+    produce(world, "de")
+    running.cycle()
+    clock.now += 61
+    produce(world, "fr")
+    running.cycle()
+
+    assert (landed(world, DE), landed(world, FR)) == ([0, 3, 4], [1, 2, 5])
+
+
+def test_a_column_that_a_quiet_table_got_meanwhile_does_no_harm(world: World, clock: Clock) -> None:
+    produce(world, "de", "fr")
+    running = world.run(**BY_COUNTRY)
+    produce(world, "de")
+    running.cycle()
+    world.catalog.tables[FR].drop_column("n")
+    produce(world, "de")
+    running.cycle()
+    produce(world, "fr")
+
+    running.cycle()
+    assert [*running.failing] == [FR]
+    clock.now += 10
+    produce(world, "de")
+    running.cycle()
+
+    assert (landed(world, DE), landed(world, FR)) == ([0, 2, 3, 5], [1, 4])
+
+
 def test_an_own_table_that_was_rolled_back_finds_the_tables_again(world: World) -> None:
     produce(world, None)
     running = world.run(**BY_COUNTRY)

@@ -112,7 +112,7 @@ def test_kills_between_the_commits_of_the_tables_lose_nothing_and_double_nothing
 
     assert last.returncode == 0, last.stderr
     assert landed(spark, topic) == shop.expected
-    channels = orjson.loads(frazil("channels", "--json", "--home", lake).stdout)
+    channels = orjson.loads(frazil("channels", "--format", "json", "--home", lake).stdout)
     assert sum(each["rows_error"] for each in channels if each["topic"] == topic) == shop.unroutable
 
 

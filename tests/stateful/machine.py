@@ -78,6 +78,10 @@ RARE = (
 """What ends connectors, or confuses people: a story has one of them or two, or none."""
 
 
+WAYS = ("own", "one", "own and one", "by value")
+"""Which tables topics go to: one each, one for all, both, or one for each value of a field."""
+
+
 class ExactlyOnce(RuleBasedStateMachine):
     """Two connectors, any number of processes that run them, two topics, and a table or two."""
 
@@ -102,7 +106,7 @@ class ExactlyOnce(RuleBasedStateMachine):
     @initialize(
         partitions=st.integers(1, 2),
         both=st.booleans(),
-        tables=st.sampled_from(["own", "one", "own and one", "by value", "by value"]),
+        tables=st.sampled_from(WAYS),
         kind=st.sampled_from([KAFKA, KAFKA, SEQUENCES]),
         size=st.sampled_from(sorted(SIZES)),
         existing=st.booleans(),
@@ -436,6 +440,23 @@ class ExactlyOnce(RuleBasedStateMachine):
             if first == self.world.cluster.log(partition).earliest:
                 runner.forgotten.append((partition, first, last))
         raise structlog.DropEvent
+
+
+class RoutedByValue(ExactlyOnce):
+    """The same where each value has a table."""
+
+    @initialize(
+        partitions=st.integers(1, 2),
+        both=st.booleans(),
+        kind=st.sampled_from([KAFKA, KAFKA, SEQUENCES]),
+        size=st.sampled_from(sorted(SIZES)),
+        existing=st.booleans(),
+        rare=st.sets(st.sampled_from(RARE), max_size=1),
+    )
+    def begin(self, partitions: int, both: bool, kind: str, size: str, existing: bool, rare: set[str]) -> None:  # type: ignore[override]
+        super().begin(
+            partitions=partitions, both=both, tables="by value", kind=kind, size=size, existing=existing, rare=rare
+        )
 
 
 def _told(event: Any) -> tuple[SourcePartition, int, int]:

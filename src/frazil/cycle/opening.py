@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import uuid
@@ -150,6 +151,7 @@ class Opener:
             raise TableReplaced(name, f"{opened.uuid} with our tokens", f"{found} without them")
         if tokens.epoch > opened.epoch:
             raise Fenced(self._settings.name, name, opened.epoch, tokens.epoch, tokens.opener)
+        opened.looked_at = -math.inf
         # Equal commits mean equal tokens, but for what was looked at since and had nothing for the table.
         if tokens.commit != opened.tokens.commit:
             opened.tokens, opened.holds = tokens, False

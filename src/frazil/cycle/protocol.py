@@ -360,6 +360,8 @@ class Ingestion:
                 self._set.branching.admit(facts[topic], values)
             except FrazilError as error:
                 errors[self._set.branching.own(topic)] = error
+            if (own := self.tables.get(self._set.branching.own(topic))) is not None:
+                self._tasks.rebase(own)
         self._set.fail(errors)
 
     def _restage_before_reject(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:

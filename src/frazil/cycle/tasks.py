@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Final
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.branching import Branching
@@ -22,6 +24,9 @@ from frazil.tables import reject_lists
 from frazil.tables.rules.checks import require_clock
 from frazil.tables.rules.orphans import last_commit
 from frazil.tables.rules.stages import Stage
+
+_LOOK_EVERY: Final = 20.0
+"""Seconds between two looks at the shape of a table that gets nothing: there may be a hundred of them."""
 
 
 class Tasks:
@@ -41,6 +46,9 @@ class Tasks:
         self._source = source
         self._tables = tables
         self._shapes: dict[TableName, WriteShape] = {}
+        self._kept: dict[TableName, WriteShape] = {}
+        """The shapes found last, of earlier cycles too."""
+
         self._stages: dict[TableName, Stage] = {}
         """The stages of this cycle."""
 
@@ -73,9 +81,17 @@ class Tasks:
             return []
         return [each.id for each in earlier]
 
+    def rebase(self, opened: OpenTable) -> None:
+        """The tokens of a table were committed anew within the cycle: its stages go on from there."""
+        name, base = opened.table.name, opened.tokens.commit
+        if name in self._stages:
+            self._stages[name] = replace(self._stages[name], base=base)
+            self._begun[name] = [replace(each, base=base) for each in self._begun[name]]
+
     def reshape(self, name: TableName) -> None:
         """The shape of a table has changed within the cycle."""
         self._shapes.pop(name, None)
+        self._tables[name].looked_at = -math.inf
 
     def of_groups(
         self, groups: Sequence[Sequence[Range]], tables: Mapping[TableName, OpenTable]
@@ -114,9 +130,8 @@ class Tasks:
         route = self._branching.route(topic)
         if route is None and self._branching.is_on:
             return None
-        leads_to = None if route is None else {route.own, *(each.table for each in route.tables.values())}
         for name, opened in fed_by(topic, tables).items():
-            if name in errors or not needs(opened, ranges) or (leads_to is not None and name not in leads_to):
+            if name in errors or not needs(opened, ranges):
                 continue
             try:
                 parts.append(self._part(opened, ranges))
@@ -164,12 +179,15 @@ class Tasks:
 
     def _shape(self, opened: OpenTable) -> WriteShape:
         name = opened.table.name
+        if name not in self._shapes and opened.holds and time.monotonic() - opened.looked_at < _LOOK_EVERY:
+            self._shapes[name] = self._kept[name]
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
             shape = self._shapes[name] = opened.table.shape()
             self._shapes[name] = replace(shape, evolves=shape.evolves and self.column_budget(opened) > 0)
+            self._kept[name], opened.looked_at = self._shapes[name], time.monotonic()
         return self._shapes[name]
 
 
