@@ -141,8 +141,8 @@ def test_a_table_that_gets_two_columns_of_one_name_stops_the_connector_until_it_
     stream = make_stream()
 
     stream.change(when, add_second_column)
-    if when == "idle":
-        stream.send()
+    # Files that were staged before the column came are committed: they have no ambiguous value.
+    stream.send()
     until_state(stream.connector, "FAILED")
 
     assert isinstance(stream.connector.error, TableNotSupported)

@@ -293,6 +293,7 @@ def test_bytes_are_pairs_of_hexadecimal_digits(make_table: MakeTable) -> None:
         '"0x00"': REJECTED,
         '"0g"': REJECTED,
         '"00 ff"': REJECTED,
+        '"00\\u00a0"': REJECTED,
         '"AAE="': REJECTED,
         '"٠٠"': REJECTED,
         "12": REJECTED,

@@ -28,6 +28,7 @@ from frazil.pipes.default.exact_json import (
     wrong_kind,
 )
 from frazil.pipes.naming import folded
+from frazil.records.text import java_trim
 from frazil.records.variant import MARK, is_kept_from_json, kept, marked
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
@@ -172,7 +173,7 @@ def _uuid(value: Any) -> str:
 
 
 def _binary(value: Any) -> str:
-    text = value.strip() if is_text(value) else None
+    text = java_trim(value) if is_text(value) else None
     if text is None or not _HEXADECIMAL.fullmatch(text):
         raise CoercionError(f"{shown(value)} is not text of pairs of hexadecimal digits")
     return f'"{text.lower()}"'
