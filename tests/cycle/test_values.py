@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import pytest
 from structlog.testing import capture_logs
@@ -204,6 +205,38 @@ def test_a_kill_between_the_commits_of_the_tables_loses_and_doubles_nothing(worl
     assert (landed(world, DE, 1), landed(world, FR, 1), landed(world, it, 1)) == ([3], [0], [1, 2])
     assert landed(world, OWN) == []
     assert tokens(world, OWN).channel(orders()).errors == 1
+
+
+def test_which_values_have_tables_is_decided_before_any_of_them_has_rows() -> None:
+    keys = {**BY_COUNTRY, "frazil__route__max__tables": "1"}
+    for hit in range(1, 6):
+        world = World()
+        world.cluster.create_topic("orders")
+        produce(world, "x")
+        killed_before_swap(world, hit, keys)
+        produce(world, "a")
+        world.run(**keys)
+
+        tables = [name for name in world.catalog.tables if name != OWN]
+        places = [offset for name in tables for offset in landed(world, name)]
+        assert sorted([*places, *rejected(world)]) == [0, 1]
+
+
+def killed_before_swap(world: World, hit: int, keys: Mapping[str, str]) -> None:
+    """Run a connector that is killed right before it swaps for the `hit`th time, if it comes to that."""
+    points: list[str] = []
+
+    def crash(found: str) -> None:
+        points.append(found)
+        if points.count("before_swap") == hit:
+            raise Killed
+
+    faults.install(crash)
+    try:
+        with suppress(Killed):
+            world.run(**keys)
+    finally:
+        faults.install(None)
 
 
 def test_a_quiet_table_commits_only_now_and_then_and_before_a_stop(world: World, clock: Clock) -> None:
