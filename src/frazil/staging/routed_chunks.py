@@ -21,7 +21,7 @@ from frazil.staging.chunks import TableFailed
 from frazil.staging.stopwatch import Stopwatch
 from frazil.staging.table_writer import TableWriter
 
-_HELD_CHUNKS: Final = 3
+_HELD_CHUNKS: Final = 2
 """Chunks' worth of records that wait for more of their tables; beyond them the table with the most is written."""
 
 
