@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.support.waiting import caught_up, until_state
 
-from frazil.config.names import sanitise
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableNameRefused, TableNotCreated
+from frazil.names import sanitise
 from frazil.testing.records import produce
 from frazil.testing.topics import create_topic
 

@@ -21,6 +21,7 @@ from frazil.model import (
     Reject,
     RejectKind,
     RejectSummary,
+    Route,
     SourcePartition,
     Staged,
     StagedFile,
@@ -34,6 +35,7 @@ from frazil.model import (
 from frazil.pipes.default.observation import seen_in
 from frazil.pipes.naming import folded
 from frazil.records.new_keys import NewKeys
+from frazil.routing.router import Router
 from frazil.sources.kafka.positions import KafkaPosition
 
 Records: TypeAlias = dict[int, MemoryRecord]
@@ -112,11 +114,20 @@ class MemoryStaging:
 
     def _staged(self, task: Task, read: Read) -> Staged:
         parts = {part.shape.table: self._lacking(part, read) for part in task.tables}
+        new_values: dict[str, str] = {}
+        if task.route:
+            parts, new_values = _routed(task.route, parts)
         rejects = {part.shape.table: self._rejects(part, parts[part.shape.table]) for part in task.tables}
         if task.tolerance == "none" and any(rejects.values()):
             cut = {}
             for each, records in read.items():
-                bad = [offset for mine in parts.values() for offset in _unfit(mine.get(each, {}))]
+                bad = [
+                    offset
+                    for mine in parts.values()
+                    for own, lacking in mine.items()
+                    if own.partition == each.partition
+                    for offset in _unfit(lacking)
+                ]
                 end = min(bad, default=None)
                 below = replace(each, end=each.end if end is None else self._cluster.position(end))
                 cut[below] = records if end is None else _below(records, end)
@@ -124,7 +135,7 @@ class MemoryStaging:
             tables = tuple(replace(part, rejects=rejects[part.shape.table]) for part in again.tables)
             return replace(again, tables=tables)
         drifts = {part.shape.table: _drift(part, parts[part.shape.table]) for part in task.tables if part.shape.evolves}
-        restaged = any(drifts.values())
+        restaged = any(drifts.values()) or bool(new_values)
         return Staged(
             tuple(self._accounted(task, each, records) for each, records in read.items()),
             tuple(
@@ -138,6 +149,7 @@ class MemoryStaging:
                 )
                 for part in task.tables
             ),
+            new_values=new_values,
         )
 
     def _table(
@@ -230,6 +242,29 @@ class MemoryStaging:
         first = _reject(found[0][0], self._cluster.record_offset(found[0][1]))
         kind = RejectKind(first.code, None, _REASON, len(found), first)
         return RejectSummary(len(found), first, part.rejects_path, (kind,))
+
+
+def _routed(route: Route, lacking: Mapping[TableName, Read]) -> tuple[dict[TableName, Read], dict[str, str]]:
+    """Of what the tables lack, to each its own; and the values that have no table. What leads nowhere is bad."""
+    router = Router(route)
+    found: dict[TableName, Read] = {}
+    for name, read in lacking.items():
+        found[name] = {}
+        for each, records in read.items():
+            texts = [_text(record) for record in records.values()]
+            split = router.split(texts, tell_new=name == route.own)
+            mine = set(split.tables.get(name, []))
+            bad = set(split.rejected) if name == route.own else set()
+            found[name][each] = {
+                offset: replace(record, value=b"leads nowhere") if row in bad else record
+                for row, (offset, record) in enumerate(records.items())
+                if row in mine | bad
+            }
+    return found, router.new
+
+
+def _text(record: MemoryRecord) -> bytes | None:
+    return record.value if record.value is None or isinstance(record.value, bytes) else orjson.dumps(record.value)
 
 
 def _values(record: MemoryRecord, ids: dict[str, int]) -> dict[int, Any]:

@@ -119,6 +119,39 @@ MUTANTS = (
         real=(),
     ),
     Mutant(
+        "no-naming",
+        "the commit that names the tables of new values before they have rows",
+        (
+            Edit(
+                "cycle/branching.py",
+                "self._opener.move(own, own.tokens.with_routes(topic.topic, routes))",
+                "own.tokens = own.tokens.with_routes(topic.topic, routes)",
+            ),
+        ),
+        pure=("tests/cycle/test_values.py::test_which_values_have_tables_is_decided_before_any_of_them_has_rows",),
+        real=(),
+    ),
+    Mutant(
+        "no-birth",
+        "the tokens of the topic's own table, with which that of a value is born",
+        (
+            Edit(
+                "cycle/branching.py",
+                "born = {topic.topic: own.tokens.topics[topic.topic]}",
+                "born = {}",
+            ),
+        ),
+        pure=("tests/cycle/test_values.py::test_topics_that_share_their_own_table_share_those_of_the_values",),
+        real=(),
+    ),
+    Mutant(
+        "no-second-look",
+        "the look at whose commit a table has that was quiet",
+        (Edit("cycle/opening.py", "if tokens.commit != opened.tokens.commit:", "if not opened.holds:"),),
+        pure=("tests/cycle/test_values.py::test_a_quiet_table_that_was_rolled_back_gets_what_it_lost",),
+        real=(),
+    ),
+    Mutant(
         "no-epoch",
         "the owner epoch: neither the check nor a recall compares it",
         (

@@ -139,7 +139,12 @@ class Runner:
         if self.stands or not isinstance(self.error, TableBroken) or self.ingestion is None:
             return False
         left_out = self.ingestion.failing.keys() | self._world.broken
-        return any(name not in left_out for name in self.ingestion.tables)
+        # A topic's own table waits for those of its values to be made.
+        broken = [name.name for name in self._world.broken if self.settings.route_field]
+        return any(
+            name not in left_out and not any(each.startswith(f"{name.name}_") for each in broken)
+            for name in self.ingestion.tables
+        )
 
     @property
     def owner(self) -> str | None:
@@ -186,7 +191,7 @@ def routed(settings: ConnectorSettings, catalog: TableCatalog, topics: Sequence[
 
 @cache
 def configured(name: str, table: str | None, options: tuple[tuple[str, str], ...]) -> ConnectorSettings:
-    """The settings of a connector that reads the topics `a` and `b`, into one table if it is named."""
+    """The settings of a connector that reads the topics `a` and `b`, into one table if it is named; or into `to_$1`."""
     given: Mapping[str, str] = {
         "name": name,
         "connector.class": "frazil.KafkaConnector",
@@ -194,7 +199,7 @@ def configured(name: str, table: str | None, options: tuple[tuple[str, str], ...
         "bootstrap.servers": "memory:9092",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
-        **({"snowflake.topic2table.map": f"a:{table},b:{table}"} if table else {}),
+        **({"snowflake.topic2table.map": f"([ab]):{table}"} if table else {}),
         **dict(options),
     }
     return load(given)

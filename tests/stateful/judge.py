@@ -17,7 +17,7 @@ from tests.stateful.connectors import Runner, World
 from tests.stateful.logs import LogHistory
 
 from frazil.errors import CherryPicked, TableBegunAnew, TokensUncertain
-from frazil.model import SourcePartition
+from frazil.model import SourcePartition, TableName
 from frazil.records import metadata
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, ancestors
@@ -40,6 +40,9 @@ class Page:
 
     carrier: int = 0
     """The snapshot that carries the tokens."""
+
+    rejected: frozenset[Place] = frozenset()
+    """What it ever set aside on the way to this snapshot."""
 
     logs: Mapping[SourcePartition, frozenset[int] | None] = field(default_factory=dict)
     """The versions of each log that what is covered may be of; None: of any."""
@@ -99,6 +102,9 @@ class Judge:
                     book.pages[number] = self._judged(table, book, snapshot)
             for connector in self._connectors(table):
                 self._same_tokens(table, connector)
+        for table in self._world.catalog.tables.values():
+            for connector in self.keys(table):
+                self._nothing_before_births(table, connector)
 
     def page(self, table: MemoryTable, connector: str) -> Page:
         """What is true of a connector in the current snapshot of a table."""
@@ -200,13 +206,22 @@ class Judge:
                     self._begins(book, connector, partition, 0 if opened else end)
                 if not opened:
                     begin = end
-                said = (partition, end, begin - 1) in (opener.replaced if opener else ())
+                # It is told of the table that is least far on; the others of the topic go back with it.
+                said = any(
+                    where == partition and first == end for where, first, _ in (opener.replaced if opener else ())
+                )
                 assert begin <= end or said, f"the token of {partition} moves back from {begin - 1} to {end - 1}"
                 _ends_after_its_parents(tokens, partition, moved=begin < end)
                 whole = _whole(opener, partition, begin, end) and earlier.leader_epoch is not None
                 possible = log.same(before.logs.get(partition) if whole else None, min(begin, end))
                 judged = {
-                    each: self._lawful(found.id, partition, _between(log.versions[each], begin, end), added, opener)
+                    each: self._lawful(
+                        found.id,
+                        partition,
+                        _for(table, opener, found.routes, _between(log.versions[each], begin, end)),
+                        [*added, *rejected],
+                        opener,
+                    )
                     for each in possible
                 }
                 counts = _counts(earlier if opened else Channel(), channel)
@@ -218,7 +233,40 @@ class Judge:
         assert sorted(added) == sorted(expected), _difference(added, expected)
         _same_values(table, snapshot, expected)
         assert before.rows.isdisjoint(expected), "rows come a second time"
-        return Page(tokens, before.rows | expected.keys(), carrier=snapshot.id, logs=logs)
+        return Page(
+            tokens,
+            before.rows | expected.keys(),
+            carrier=snapshot.id,
+            logs=logs,
+            rejected=before.rejected | {*rejected},
+        )
+
+    def _nothing_before_births(self, table: MemoryTable, connector: str) -> None:
+        """What has a value, and is before the birth of the table that the value has now, was rejected then."""
+        page, starts = self.page(table, connector), self._books[table.state.uuid].starts
+        if page.tokens is None or {*_lineage(table)} != {*table.history}:
+            return  # where somebody has set it back, what was known then is known no more
+        for topic, found in page.tokens.topics.items():
+            for value, name in found.routes.items():
+                to = self._world.catalog.tables.get(TableName(("public",), name))
+                for number in found.channels if to and to.state.uuid in self._books else ():
+                    partition = SourcePartition(topic, number)
+                    log = self._world.logs[found.id, partition]
+                    born = self._books[to.state.uuid].starts.get((connector, partition), 0)
+                    early = _between(log.versions[-1], starts.get((connector, partition), 0), born)
+                    missed = {
+                        (partition, offset, record.leader_epoch)
+                        for offset, record in early.items()
+                        if value_of(record) == value and not self._may_be_gone(found.id, partition, offset)
+                    }
+                    assert len(log.versions) > 1 or missed <= page.rejected, f"{missed} are in no table"
+
+    def _may_be_gone(self, topic: str, partition: SourcePartition, offset: int) -> bool:
+        return (topic, partition, offset) in self._world.compacted or any(
+            where == partition and first <= offset <= last
+            for runner in self._runners
+            for where, first, last in [*runner.lost, *runner.replaced]
+        )
 
     def _offset(self, tokens: Tokens, partition: SourcePartition, log: LogHistory) -> int:
         """The first offset that tokens do not cover."""
@@ -262,6 +310,36 @@ class Judge:
         }
         unfit = sorted(place for place, record in places.items() if isinstance(record.value, bytes))
         return Lawful(fits, unfit, len(records))
+
+
+def value_of(record: MemoryRecord) -> str | None:
+    """By what a record is routed."""
+    return record.value.get("v") if isinstance(record.value, dict) else None
+
+
+def _for(
+    table: MemoryTable, opener: Runner | None, routes: Mapping[str, str], records: dict[int, MemoryRecord]
+) -> dict[int, MemoryRecord]:
+    """Of a topic's records, those that are for a table; the own table of a topic rejects those without another one."""
+    if opener is None or opener.settings.route_field is None:
+        return records
+    value = table.state.property("frazil.route")
+    if value is not None:
+        return {offset: record for offset, record in records.items() if value_of(record) == value}
+    return {
+        offset: record if record.value is None else replace(record, value=b"leads nowhere")
+        for offset, record in records.items()
+        if value_of(record) not in routes
+    }
+
+
+def _lineage(table: MemoryTable) -> list[int]:
+    parents = {each.id: each.parent for each in table.history.values()}
+    found, number = [], table.state.current_id
+    while number is not None:
+        found.append(number)
+        number = parents[number]
+    return found
 
 
 def _showing(table: MemoryTable, connector: str) -> set[int]:

@@ -19,7 +19,7 @@ from tests.stateful.judge import Judge
 
 from frazil import faults
 from frazil.cycle import committing as cycle_committing
-from frazil.cycle import protocol, table_failures, tasks
+from frazil.cycle import protocol, quiet_tables, table_failures, tasks
 from frazil.cycle.destinations import destinations
 from frazil.model import Buffer, Column, Primitive, SourcePartition, TableName
 from frazil.records import metadata
@@ -56,6 +56,14 @@ points = st.sampled_from(
 
 records = st.lists(st.sampled_from(["fits", "fits", "fits", "bad", "tombstone", "gap"]), min_size=1, max_size=5)
 
+BY_VALUE: Mapping[str, str] = {
+    "frazil.route.field": "v",
+    "frazil.route.max.tables": "2",
+    "snowflake.topic2table.map.regex.replacement": "true",
+}
+VALUES = ("x", "y", "z", "X")
+"""By which records are routed: two of them make one name, and there may be tables for two."""
+
 RARE = (
     "truncated",
     "made again",
@@ -68,6 +76,10 @@ RARE = (
     "clock",
 )
 """What ends connectors, or confuses people: a story has one of them or two, or none."""
+
+
+WAYS = ("own", "one", "own and one", "by value")
+"""Which tables topics go to: one each, one for all, both, or one for each value of a field."""
 
 
 class ExactlyOnce(RuleBasedStateMachine):
@@ -94,7 +106,7 @@ class ExactlyOnce(RuleBasedStateMachine):
     @initialize(
         partitions=st.integers(1, 2),
         both=st.booleans(),
-        tables=st.sampled_from(["own", "one", "own and one"]),
+        tables=st.sampled_from(WAYS),
         kind=st.sampled_from([KAFKA, KAFKA, SEQUENCES]),
         size=st.sampled_from(sorted(SIZES)),
         existing=st.booleans(),
@@ -104,7 +116,8 @@ class ExactlyOnce(RuleBasedStateMachine):
         self, partitions: int, both: bool, tables: str, kind: str, size: str, existing: bool, rare: set[str]
     ) -> None:
         self.size = SIZES[size]
-        self.table = "t" if tables == "one" else None
+        self.table = {"one": "t", "by value": "to_$1"}.get(tables)
+        self.by_value = tables == "by value"
         self.routing = routed if tables == "own and one" else destinations
         self.world.cluster.kind = kind
         self.rare = rare if kind == KAFKA else rare - {"truncated", "partition"}
@@ -113,14 +126,16 @@ class ExactlyOnce(RuleBasedStateMachine):
             self.world.cluster.create_topic("b")
         if existing:
             columns = [Column(1, metadata.COLUMN, Primitive("variant")), Column(2, "n", Primitive("int"))]
-            for name in {"one": ["T"], "own": ["A", "B"], "own and one": ["A", "B", "ALL"]}[tables]:
+            others = {"one": ["T"], "own and one": ["A", "B", "ALL"], "by value": ["TO_A", "TO_B", "TO_A_Y"]}
+            for name in others.get(tables, ["A", "B"]):
                 table = self.world.catalog.create(TableName(("public",), name), columns, {})
                 table.append(*self._foreign_rows())
                 table.append(*self._foreign_rows())
 
     @rule(name=st.sampled_from(["one", "one", "two"]), chosen=options, buffer=buffers)
     def start(self, name: str, chosen: dict[str, str], buffer: Buffer | None) -> None:
-        runner = Runner(self.world, configured(name, self.table, tuple(sorted(chosen.items()))), buffer, self.routing)
+        given = {**chosen, **(BY_VALUE if self.by_value else {})}
+        runner = Runner(self.world, configured(name, self.table, tuple(sorted(given.items()))), buffer, self.routing)
         self.runners.append(runner)
         self.ever.append(runner)
 
@@ -365,7 +380,9 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     def _record(self, kind: str) -> MemoryRecord | None:
         self.numbers += 1
-        fits = {"n": self.numbers, **({"m": self.numbers} if self.numbers % 3 == 0 else {})}
+        fits: dict[str, Any] = {"n": self.numbers, **({"m": self.numbers} if self.numbers % 3 == 0 else {})}
+        if self.by_value and self.numbers % 7:
+            fits["v"] = VALUES[self.numbers * 5 % len(VALUES)]
         values: dict[str, Any] = {"fits": fits, "bad": b"no JSON", "tombstone": None}
         return MemoryRecord(values[kind], self.size) if kind in values else None
 
@@ -400,6 +417,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             with (
                 mock.patch.object(protocol, "time", clock),
                 mock.patch.object(cycle_committing, "time", clock),
+                mock.patch.object(quiet_tables, "time", clock),
                 mock.patch.object(tasks, "time", clock),
                 mock.patch.object(table_failures, "time", clock),
                 mock.patch.object(committing, "time", clock),
@@ -422,6 +440,23 @@ class ExactlyOnce(RuleBasedStateMachine):
             if first == self.world.cluster.log(partition).earliest:
                 runner.forgotten.append((partition, first, last))
         raise structlog.DropEvent
+
+
+class RoutedByValue(ExactlyOnce):
+    """The same where each value has a table."""
+
+    @initialize(
+        partitions=st.integers(1, 2),
+        both=st.booleans(),
+        kind=st.sampled_from([KAFKA, KAFKA, SEQUENCES]),
+        size=st.sampled_from(sorted(SIZES)),
+        existing=st.booleans(),
+        rare=st.sets(st.sampled_from(RARE), max_size=1),
+    )
+    def begin(self, partitions: int, both: bool, kind: str, size: str, existing: bool, rare: set[str]) -> None:  # type: ignore[override]
+        super().begin(
+            partitions=partitions, both=both, tables="by value", kind=kind, size=size, existing=existing, rare=rare
+        )
 
 
 def _told(event: Any) -> tuple[SourcePartition, int, int]:

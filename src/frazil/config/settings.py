@@ -6,7 +6,7 @@ How records become rows (`rows`) and when they are committed (`pace`) are sectio
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
@@ -17,7 +17,6 @@ from frazil.config import connector_classes, values
 from frazil.config.contract import contract as schema_contract
 from frazil.config.contract import shown
 from frazil.config.kafka import SINK, STREAMING
-from frazil.config.names import sanitise
 from frazil.config.pace import PaceSettings
 from frazil.config.rows import RowSettings
 from frazil.config.settings_base import Flag
@@ -25,10 +24,14 @@ from frazil.config.source import SourceSettings
 from frazil.config.table_options import TableOptions
 from frazil.config.topic2table import Topic2Table
 from frazil.model import MOST_COLUMNS, Conversion, SchemaContract
+from frazil.names import sanitise
 
 MEBIBYTE = 1 << 20
 
 TABLE_OPTIONS = "snowflake.iceberg.create.table.options"
+
+ROUTED_TABLES = 100
+"""How many tables routing by a field may make of one topic where nobody says otherwise."""
 
 OnTable: TypeAlias = Literal["fail", "continue", "earliest"]
 
@@ -110,6 +113,17 @@ class ConnectorSettings(RowSettings, PaceSettings):
     )
     """Whether the table of a topic without an entry in the map has the topic's name in upper case, with a hash at the
     end if characters had to be replaced. Otherwise it has the topic's name, unchanged."""
+
+    route_field: Annotated[tuple[str, ...] | None, values.by(values.field_path)] = Field(
+        validation_alias=Keys("frazil.route.field"), default=None
+    )
+    """The field by whose value the records of each topic go to tables of their own, created on demand and named after
+    the topic's table and the value. A dot leads into an object; a key with a dot in it is written in double quotes."""
+
+    route_max_tables: Annotated[int | None, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys("frazil.route.max.tables"), default=None, json_schema_extra={"default": "`100`"}
+    )
+    """How many tables `frazil.route.field` may make of one topic, at least 1. Other values are rejected."""
 
     autocreate: Annotated[Literal["iceberg", "none"], values.by(values.choice(AUTOCREATE))] = Field(
         validation_alias=Keys("snowflake.autocreate.table.type"), default="iceberg"
@@ -249,6 +263,17 @@ class ConnectorSettings(RowSettings, PaceSettings):
 
     no_effect: tuple[tuple[str, str], ...] = ()
     """Given keys that change nothing about what lands, each with the reason."""
+
+    def void_keys(self) -> Iterator[tuple[str, str]]:
+        """The given keys that others make void, with the reason."""
+        yield from super().void_keys()
+        if self.route_max_tables is not None and self.route_field is None:
+            yield "frazil.route.max.tables", "frazil.route.field is not given, so each topic has one table"
+
+    @property
+    def most_routed(self) -> int:
+        """How many tables routing by a field may make of one topic."""
+        return self.route_max_tables or ROUTED_TABLES
 
     @property
     def conversion(self) -> Conversion:

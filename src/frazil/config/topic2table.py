@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from frazil.config.entries import Entry, parse
 from frazil.config.java_regex import Template, compiled
-from frazil.config.names import refusal, sanitise
 from frazil.errors import EmptyTopic, TableNameRefused
+from frazil.names import refusal, sanitise
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,10 @@ class Topic2Table:
         if reason := refusal(target.name):
             raise TableNameRefused(topic, target.name, reason)
         return target
+
+    def has(self, topic: str) -> bool:
+        """Whether the topic has an entry; the name of its table is generated otherwise."""
+        return self._mapped(topic) is not None
 
     def _mapped(self, topic: str) -> TableMapping | None:
         for rule in () if self.regex else self.rules:

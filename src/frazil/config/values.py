@@ -15,6 +15,8 @@ _DURATION = re.compile(r"([0-9]{1,15})\s*([a-z]*)")
 _UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 _SERVER = re.compile(r"([A-Za-z_]+://)?([^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):([0-9]{1,5})")
+_KEY = re.compile(r'"([^"\\]+)"|([^".\\]+)')
+_FIELD_PATH = re.compile(rf"(?:{_KEY.pattern})(?:\.(?:{_KEY.pattern}))*")
 _CATALOG = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 
 
@@ -180,3 +182,13 @@ def namespace(text: str) -> str:
     if not text.isprintable() or "" in text.split("."):
         raise ValueError(f"{text!r} is no namespace; write a name, or levels separated by dots")
     return text
+
+
+def field_path(text: str) -> tuple[str, ...]:
+    """Keys separated by dots, the outermost first; a key with a dot of its own in double quotes."""
+    if not _FIELD_PATH.fullmatch(text) or not text.isprintable():
+        raise ValueError(
+            f"{text!r} is no path to a field; write keys separated by dots, one that holds a dot in double quotes, and "
+            "none that holds a quote or a backslash"
+        )
+    return tuple(quoted or plain for quoted, plain in _KEY.findall(text))

@@ -95,6 +95,8 @@ class Run:
         if error is not None:
             _log.error("the connector has ended", connector=self._settings.name, state=str(state), cause=str(error))
         if self.ingestion is not None:
+            if error is None:
+                self.ingestion.settle()
             self.ingestion.close()
         if self.source is not None:
             self.source.close()

@@ -12,6 +12,7 @@ from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import advances, first_reject, last_error, moved, parts, stray
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
+from frazil.cycle.quiet_tables import QuietTables
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
@@ -51,10 +52,18 @@ class Committing:
         self._uncommitted = uncommitted
         self._warnings = warnings
         self._needed = needed
+        self._quiet = QuietTables(tables.branching)
+
+    def settle(self) -> None:
+        """Commit what is only known here of tables that had nothing to commit: no cycle is to follow."""
+        held = [opened for opened in self._set.working().values() if opened.holds]
+        for answer in self._together.each(lambda opened: self._opener.move(opened, opened.tokens), held):
+            if isinstance(answer, FrazilError):
+                _log.info("a quiet table's tokens stay as they were", cause=answer.message)
 
     def commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Commit, one swap a table. A table that cannot commit is left out, and does not stop the others."""
-        due = by_table(parts(staged))
+        due = self._quiet.without(by_table(parts(staged)), self._set.opened, facts)
         repeated = any(task.repeated for task in staged)
         answers = self._together.each(
             lambda each: self._commit_table(self._set.opened[each[0]], each[1], facts, repeated=repeated),
@@ -109,7 +118,7 @@ class Committing:
         abandoned = self._tasks.abandoned(opened)
         handed_over = self._uncommitted.hand_over(written)
         done = commit(table, files, tokens, expected, undone=handed_over.take_back)
-        opened.tokens = done.tokens
+        opened.tokens, opened.holds = done.tokens, False
         self._opener.sweeper.abandon(table, abandoned)
         if repeated:
             self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])

@@ -26,6 +26,9 @@ class Destinations:
     errors: dict[TableName, FrazilError] = field(default_factory=dict)
     """Why some of the tables cannot be opened: no table can have the name, or the catalog does not say what it has."""
 
+    generated: dict[str, TableName] = field(default_factory=dict)
+    """The tables of those topics whose tables have no names but those generated from the topics'."""
+
 
 Routing: TypeAlias = Callable[[ConnectorSettings, TableCatalog, Sequence[TopicFacts]], Destinations]
 """What says which tables topics feed; `destinations` is one."""
@@ -46,12 +49,14 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
     for each in topics:
         try:
             name = table_of(settings, each.topic, namespace, existing, lower=catalog.lower_case)
-            if pipes:
-                name = _through_pipe(settings, catalog, each.topic, pipes, existing) or name
+            piped = _through_pipe(settings, catalog, each.topic, pipes, existing) if pipes else None
+            name = piped or name
         except TableNameRefused as error:
             name = TableName(namespace, each.topic)
             found.errors[name] = error
         else:
+            if piped is None and not settings.topic2table.has(each.topic):
+                found.generated[each.topic] = name
             if failure is not None:
                 found.errors[name] = failure
         found.topics.setdefault(name, []).append(each)

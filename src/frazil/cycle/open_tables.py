@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -29,6 +30,12 @@ class OpenTable:
 
     since: int = 0
     """The sequence number of the snapshot that opened it."""
+
+    looked_at: float = -math.inf
+    """When its shape was looked at, in seconds on the monotonic clock; not since its tokens were read anew."""
+
+    holds: bool = False
+    """Whether the tokens are further on than those of the commit they name: what was looked at had nothing for it."""
 
 
 def starts_of(opened: OpenTable, facts: Mapping[str, TopicFacts]) -> dict[SourcePartition, Position]:

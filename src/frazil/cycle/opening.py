@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -13,6 +14,7 @@ import structlog
 from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle import sharing, whole_records
+from frazil.cycle.branches import ROUTE, Branch, born_of
 from frazil.cycle.destinations import Destinations, Routing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.open_tables import OpenTable
@@ -24,19 +26,22 @@ from frazil.errors import (
     TableBegunAnew,
     TableMissing,
     TableNotCreated,
+    TableNotOfRoute,
+    TableOfRoute,
     TableReplaced,
     TokensMoved,
 )
-from frazil.model import TableName
+from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import TableCatalog, WritableTable
 from frazil.tables.commit import commit
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.names import meant
 from frazil.tables.rules.orphans import last_commit
 from frazil.tables.rules.state import TableState
-from frazil.tables.rules.tokens import Tokens, last_epoch, read
+from frazil.tables.rules.tokens import Tokens, TopicTokens, last_epoch, read
 
 _log = structlog.get_logger(__name__)
 
@@ -58,26 +63,42 @@ class Opener:
         """The tables that topics go to."""
         return self._routing(self._settings, self._catalog, topics)
 
-    def open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
+    def routed(self, own: TableName, names: Sequence[str]) -> list[TableName]:
+        """The tables that generated names mean, beside a topic's own table."""
+        existing = self._catalog.list_tables(own.namespace)
+        lower = self._catalog.lower_case
+        return [meant(own.namespace, name, existing, quoted=False, lower=lower) for name in names]
+
+    def open(self, name: TableName, topics: Sequence[TopicFacts], branch: Branch | None = None) -> OpenTable:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
 
         A rival that opens at the same moment makes one of the two look again and open after the other.
 
+        Args:
+            name: the table's.
+            topics: those that feed it.
+            branch: whose records it has, if it does not have all of its topics.
+
         Raises:
             TableNotCreated: there is none, and none is to be created.
             TableWithoutContent: whole records cannot go to it.
+            TableMissing: it had a branch of a topic, and the configuration says to stop where it is gone.
             TokensMissing: it lacks records that were landed, and the configuration says to stop.
+            TableOfRoute: it has a branch of a topic, and now is to have all of one.
+            TableNotOfRoute: it has something else than the branch.
         """
-        table = self._found_or_created(name, topics)
+        table = self._found_or_created(name, topics, branch)
         whole_records.prepare(table, self._settings.conversion)
         while True:
             state = table.state()
             known, despite = self.renewal.known(state, str(name))
+            self._require_branch(state, name, topics, branch, known)
             epoch = last_epoch(state, self._settings.key, known) + 1
             if known:
                 require_same_topics(known, topics)
             gone = known is None and is_fresh(state)
-            tokens = self._with_starts(known or self._no_tokens(), str(name), topics, gone=gone)
+            born = self._born(table, branch, known, gone=gone)
+            tokens = self._with_starts(known or self._no_tokens(), str(name), topics, born, gone=gone)
             tokens = replace(
                 tokens,
                 name=self._settings.name,
@@ -100,10 +121,12 @@ class Opener:
             pipes = tuple(stored_pipes(table.state()))
             return OpenTable(table, table.uuid, committed, epoch, fed_by, pipes, committed.snapshot_seq)
 
-    def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts]) -> None:
+    def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts], branch: Branch | None = None) -> None:
         """Open topics that appeared after the table was opened, as the first ones were."""
         require_same_topics(opened.tokens, topics)
-        tokens = self._with_starts(opened.tokens, str(opened.table.name), topics, gone=False)
+        self._require_branch(opened.table.state(), opened.table.name, topics, branch, opened.tokens)
+        born = branch.born if branch else {}
+        tokens = self._with_starts(opened.tokens, str(opened.table.name), topics, born, gone=False)
         if tokens.topics != opened.tokens.topics:
             self.move(opened, tokens)
         opened.topics.update(facts.topic for facts in topics)
@@ -112,6 +135,7 @@ class Opener:
         """Commit other tokens without a row."""
         tokens = replace(tokens, commit=str(uuid.uuid4()), owner=self.owner, opener=self.opener, epoch=opened.epoch)
         opened.tokens = self._commit(opened.table, tokens, opened.tokens.commit, opened.epoch)
+        opened.holds = False
 
     def recall(self, opened: OpenTable) -> None:
         """Read the tokens of a table anew: after any error, and now and then while idle.
@@ -131,7 +155,10 @@ class Opener:
             raise TableReplaced(name, f"{opened.uuid} with our tokens", f"{found} without them")
         if tokens.epoch > opened.epoch:
             raise Fenced(self._settings.name, name, opened.epoch, tokens.epoch, tokens.opener)
-        opened.tokens = tokens
+        opened.looked_at = -math.inf
+        # Equal commits mean equal tokens, but for what was looked at since and had nothing for the table.
+        if tokens.commit != opened.tokens.commit:
+            opened.tokens, opened.holds = tokens, False
         # After a rollback, those that were opened since are to be opened again.
         opened.topics &= tokens.topics.keys()
 
@@ -142,15 +169,50 @@ class Opener:
         partitions = [partition for each in unopened.values() for partition in each.source_partitions()]
         return known.with_channels(dict.fromkeys(partitions, Channel()), unopened)
 
-    def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts]) -> WritableTable:
+    def _found_or_created(self, name: TableName, topics: Sequence[TopicFacts], branch: Branch | None) -> WritableTable:
         try:
             return self._catalog.open(name, None, self._settings.conversion)
         except TableMissing as error:
             if self._settings.autocreate == "none":
                 raise TableNotCreated(str(name), [each.topic for each in topics]) from error
+            if branch is not None and branch.is_known and self._settings.on_table_missing == "fail":
+                raise
+        properties = self._settings.table_options.properties
+        if branch is not None:
+            properties = {**properties, ROUTE: branch.value}
         # Refuses before anything is created; a table that is there would say less of what happened.
-        self._source.resolve_starts(topics, str(name), gone=True)
-        return self._catalog.open(name, self._settings.table_options.properties, self._settings.conversion)
+        self._source.resolve_starts([each for each in topics if not _is_born(branch, each)], str(name), gone=True)
+        return self._catalog.open(name, properties, self._settings.conversion)
+
+    def _born(
+        self, table: WritableTable, branch: Branch | None, known: Tokens | None, *, gone: bool
+    ) -> Mapping[str, TopicTokens]:
+        """The tokens, by topic, that a table begins with; of one that has lost its own, the settings decide."""
+        if branch is None:
+            return {}
+        lost = branch.is_known and any(known is None or topic not in known.topics for topic in branch.born)
+        choice = self._settings.on_table_missing if gone else self._settings.on_table_replaced
+        if lost and choice == "fail":
+            raise TableReplaced(str(table.name), "one with our tokens", f"{table.uuid} without them")
+        return {} if lost else branch.born
+
+    def _require_branch(
+        self,
+        state: TableState,
+        name: TableName,
+        topics: Sequence[TopicFacts],
+        branch: Branch | None,
+        known: Tokens | None,
+    ) -> None:
+        """Refuse a table that has the records of something else."""
+        value = state.property(ROUTE)
+        if branch is None:
+            if value is not None and self._settings.route_field is not None:
+                raise TableOfRoute(str(name), [each.topic for each in topics], value)
+            return
+        fed = known is not None and all(each.topic in known.topics for each in topics)
+        if value != branch.value and (value is not None or not fed):
+            raise TableNotOfRoute(str(name), branch.value, value)
 
     def _commit(
         self,
@@ -166,12 +228,30 @@ class Opener:
     def _no_tokens(self) -> Tokens:
         return Tokens(self._settings.name, "", self.owner, 0, source=self._source.kind)
 
-    def _with_starts(self, tokens: Tokens, table: str, topics: Sequence[TopicFacts], *, gone: bool) -> Tokens:
-        """The tokens with a start for every channel of topics that were never opened."""
+    def _with_starts(
+        self,
+        tokens: Tokens,
+        table: str,
+        topics: Sequence[TopicFacts],
+        born: Mapping[str, TopicTokens],
+        *,
+        gone: bool,
+    ) -> Tokens:
+        """The tokens with a start for every channel of topics that were never opened, some of them with given ones."""
         unopened = {facts.topic: facts for facts in topics if facts.topic not in tokens.topics}
-        starts = self._source.resolve_starts([*unopened.values()], table, gone=gone)
+        elsewhere = [facts for topic, facts in unopened.items() if topic not in born]
+        starts = self._source.resolve_starts(elsewhere, table, gone=gone)
         channels = {each: Channel(token=str(start.last), closed=start.ended) for each, start in starts.items()}
-        return tokens.with_channels(channels, unopened)
+        for topic in unopened.keys() & born.keys():
+            for number, channel in born[topic].channels.items():
+                channels[SourcePartition(topic, number)] = born_of(channel)
+        return tokens.with_channels(
+            channels, {**unopened, **{each: born[each] for each in unopened.keys() & born.keys()}}
+        )
+
+
+def _is_born(branch: Branch | None, facts: TopicFacts) -> bool:
+    return branch is not None and facts.topic in branch.born
 
 
 def is_fresh(state: TableState) -> bool:

@@ -21,7 +21,7 @@ class Pipes:
 
     def __init__(self, settings: ConnectorSettings) -> None:
         self._settings = settings
-        self._used: dict[tuple[TableName, str], str | None] = {}
+        self._used: dict[tuple[TableName, str], PipeSpec | None] = {}
         """The pipe that records of a topic came through last, for the log."""
 
     def name(self, topic: str) -> str:
@@ -39,8 +39,9 @@ class Pipes:
         names = {each: each for each in stored}
         wanted = self.name(topic)
         name = matching(names, wanted)
-        if name is None and self._used.get((table, topic)) and table.name.lower() != wanted.lower():
-            raise PipeGone(wanted, str(table))
+        used = self._used.get((table, topic))
+        if name is None and used is not None and used.name.lower() != table.name.lower():
+            raise PipeGone(used.name, str(table))
         name = name or matching(names, table.name)
         if name is None:
             self._note(table, topic, None)
@@ -55,10 +56,10 @@ class Pipes:
         return spec
 
     def _note(self, table: TableName, topic: str, spec: PipeSpec | None) -> None:
-        identity = spec.identity if spec else None
-        if self._used.get((table, topic)) == identity:
+        before = self._used.get((table, topic))
+        self._used[table, topic] = spec
+        if (before and before.identity) == (spec and spec.identity):
             return
-        self._used[table, topic] = identity
         if spec is None:
             _log.info("records come through the default pipe again", table=str(table), topic=topic)
             return

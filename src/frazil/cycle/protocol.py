@@ -5,7 +5,8 @@
    is left out, and the others go on.
 3. Plan ranges from the tokens to the latest positions, of the channels that are due; nothing due means no Spark job.
 4. Stage: one Spark job reads, converts, projects and writes Parquet files nobody sees yet.
-5. Evolve: a table that records do not fit yet changes for them, in one commit, and their ranges are staged again.
+5. Evolve: a table that records do not fit yet changes for them, in one commit, and their ranges are staged again. So
+   are those of new values where topics are routed by one: each of these gets a table.
 6. Commit each table: data files, tokens and the list of reject files, in one swap. Several at a time.
 7. Rejects wait in the outbox that the tokens name.
 8. Acknowledge: publish the consumer group's offsets.
@@ -106,7 +107,7 @@ class Ingestion:
         self._job = job
         self._together = TablePool(catalog.at_once, f"frazil-{settings.key}-tables")
         self._opener = Opener(settings, catalog, source, routing)
-        self._set = TableSet(settings.name, self._opener, self._together)
+        self._set = TableSet(settings, self._opener, self._together)
         self._pruning = Pruning(settings, source, self._opener)
         self._buffering = Buffering(buffer)
         self._sizes: dict[str, float] = {}
@@ -122,7 +123,7 @@ class Ingestion:
         skip = settings.on_data_loss == "skip"
         self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
         self._losses = DataLossPolicy(source, self._opener, self.tables, self._truncations, skip=skip)
-        self._tasks = Tasks(settings, source, self.tables, self._together)
+        self._tasks = Tasks(settings, source, self.tables, self._together, self._set.branching)
         self._evolving = Evolving(settings, self._tasks, self.tables)
         self._uncommitted = Uncommitted(job, self._tasks.access, keeps_rejects=settings.errors_tolerance == "all")
         self.plan = Plan(0, {}, {})
@@ -216,6 +217,10 @@ class Ingestion:
         waits = (self._buffering.seconds_left(time.monotonic()), self._set.failures.seconds_until_due())
         return min((each for each in waits if each is not None), default=None)
 
+    def settle(self) -> None:
+        """Commit how far quiet tables have come; no cycle is to follow."""
+        self._committing.settle()
+
     def close(self) -> None:
         """Let go of what cycles need; none is to follow."""
         self._together.close()
@@ -229,7 +234,7 @@ class Ingestion:
         planned = self._plan(facts)  # 3
         clock.lap("plan")
         faults.reach("after_plan")
-        staged = self._stage(planned) if planned else []  # 4, 5
+        staged = self._stage(planned, facts) if planned else []  # 4, 5
         if not staged:
             return self._idle()
         clock.lap("stage")
@@ -291,12 +296,12 @@ class Ingestion:
         """The channels of tables that could not be opened yet, of topics that exist."""
         return [each for tokens in self._set.unopened() for each, _ in tokens.channels() if each.topic in facts]
 
-    def _stage(self, planned: Sequence[Range]) -> list[Staged]:
+    def _stage(self, planned: Sequence[Range], facts: Mapping[str, TopicFacts]) -> list[Staged]:
         self._tasks.begin()
         cores = self._job.cores
         most = min(cores, self._settings.tasks_max or cores)
         staged = self._restage_before_reject(
-            self._evolved(self._run(spread(planned, self._sizes, most), planned)), planned
+            self._evolved(self._run(spread(planned, self._sizes, most), planned), facts), planned
         )
         if (partition := mixed(staged)) is not None:
             raise StageFailed(str(partition), "its log was truncated while it was read")
@@ -327,26 +332,47 @@ class Ingestion:
     def _of_working(self, staged: Iterable[Staged]) -> list[Staged]:
         return _only(staged, self._set.working())
 
-    def _evolved(self, staged: Sequence[Staged]) -> list[Staged]:
-        """Step 5: change tables as their records need it, and stage those again."""
+    def _evolved(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> list[Staged]:
+        """Step 5: change tables as their records need it, give new values their tables, and stage those again."""
         done = list(staged)
         for _ in range(_EVOLUTIONS):
-            drifted = by_table(part for part in parts(done) if part.is_outgrown)
-            if not drifted:
+            if not any(_drifts(task) for task in done):
                 return done
-            faults.reach("before_evolve")
+            self._admit(done, facts)
+            drifted = by_table(part for part in parts(done) if part.is_outgrown)
+            if drifted:
+                faults.reach("before_evolve")
             answers = self._together.each(self._evolving.evolve, [*drifted.items()])
             self._set.fail(errors_in(drifted, answers))
-            faults.reach("after_evolve")
+            if drifted:
+                faults.reach("after_evolve")
             done = self._of_working(done)
             again = [_again(task) for task in done if _drifts(task)]
             done = [task for task in done if not _drifts(task)]
             done += self._run(again, [each for ranges in again for each in ranges])
             done = self._of_working(done)
-        reason = f"it was changed {_EVOLUTIONS} times, and they still do not fit"
-        drifted = by_table(part for part in parts(done) if part.is_outgrown)
-        self._set.fail({name: StageFailed(f"records of {name}", reason) for name in drifted})
-        return self._of_working(done)
+        reason = f"{_EVOLUTIONS} rounds of new columns and tables were not enough"
+        stuck = [task for task in done if _drifts(task)]
+        failed = {part.shape.table for task in stuck for part in task.tables if part.is_outgrown or task.new_values}
+        self._set.fail({name: StageFailed(f"records of {name}", reason) for name in failed})
+        return self._of_working(task for task in done if task not in stuck)
+
+    def _admit(self, staged: Iterable[Staged], facts: Mapping[str, TopicFacts]) -> None:
+        """Have tables for new values; a topic whose values cannot have them just now waits for its own table."""
+        new: dict[str, dict[str, str]] = {}
+        for task in staged:
+            for name, value in task.new_values.items():
+                found = new.setdefault(task.ranges[0].partition.topic, {})
+                found[name] = min(value, found.get(name, value))
+        errors: dict[TableName, FrazilError] = {}
+        for topic, values in new.items():
+            try:
+                self._set.branching.admit(facts[topic], values)
+            except FrazilError as error:
+                errors[self._set.branching.own(topic)] = error
+            if (own := self.tables.get(self._set.branching.own(topic))) is not None:
+                self._tasks.rebase(own)
+        self._set.fail(errors)
 
     def _restage_before_reject(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
         """Where a bad record ended a range: stage again, without what lies behind it, tasks that hold such rows."""
@@ -383,7 +409,8 @@ def _only(staged: Iterable[Staged], tables: Container[TableName]) -> list[Staged
 
 
 def _drifts(task: Staged) -> bool:
-    return any(part.is_outgrown for part in task.tables)
+    """Whether nothing of a task can be committed yet: there is no place for some of its records."""
+    return bool(task.new_values) or any(part.is_outgrown for part in task.tables)
 
 
 def _again(task: Staged) -> list[Range]:

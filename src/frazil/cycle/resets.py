@@ -87,7 +87,7 @@ def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts],
         kept = {each: channel for each, channel in known.channels.items() if each in there} if known else {}
         if replaced(tokens, facts[topic]):
             kept = {each: replace(channel, token=None, leader_epoch=None) for each, channel in kept.items()}
-        identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept)
+        identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept, known.routes if known else {})
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})
     channels = {
         move.partition: replace(

@@ -14,11 +14,13 @@ from typing import Final
 
 import structlog
 
+from frazil.config import ConnectorSettings
+from frazil.cycle.branching import Branching
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_failures import TableFailures
 from frazil.cycle.table_pool import TablePool
-from frazil.errors import Fenced, FrazilError, TableMissing, TableReplaced, Terminal, Transient
+from frazil.errors import Fenced, FrazilError, TableMissing, TableReplaced, Terminal, TopicsShareName, Transient
 from frazil.model import TableName
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens
@@ -32,17 +34,23 @@ _log = structlog.get_logger(__name__)
 class TableSet:
     """Opens the tables of a connector, reads their tokens, and leaves out what fails."""
 
-    def __init__(self, connector: str, opener: Opener, together: TablePool) -> None:
-        """Begin without any; `connector` is the connector's name, for the log."""
-        self._connector = connector
+    def __init__(self, settings: ConnectorSettings, opener: Opener, together: TablePool) -> None:
+        """Begin without any."""
+        self._connector = settings.name
         self._opener = opener
         self._together = together
-        self._failures = TableFailures(connector)
+        self._failures = TableFailures(settings.name)
         self.opened: dict[TableName, OpenTable] = {}
         """The tables this connector owns, those that are left out included."""
 
+        self.branching = Branching(settings, opener, self.opened, together)
+        """The tables of values that topics are routed by."""
+
         self._tables_of: dict[str, set[TableName]] = {}
-        """The tables that each topic goes to."""
+        """The tables that each topic goes to, whatever its values are."""
+
+        self._generated: dict[str, TableName] = {}
+        """The tables of topics whose names are generated from theirs."""
 
     @property
     def failures(self) -> TableFailures:
@@ -68,13 +76,20 @@ class TableSet:
         Raises:
             FrazilError: as `fail` says.
         """
+        facts = list(facts)
         waiting = self._failures.failing.keys() - self._failures.due()
         new = [each for each in facts if not self._feeds_all(each.topic, waiting)]
         if not new:
             return
         found = self._opener.destinations(new)
+        found.errors.update(self._shared(found.generated, {each.topic for each in facts}))
         for each in new:
             self._tables_of[each.topic] = {name for name, mine in found.topics.items() if each in mine}
+            for name in self._tables_of[each.topic]:
+                self.branching.lead(each.topic, name)
+        for each in new:
+            for name in self.branching.known(each.topic):
+                found.topics.setdefault(name, []).append(each)
         for name, mine in [*found.topics.items()]:
             opened = self.opened.get(name)
             lacking = [each for each in mine if opened is None or each.topic not in opened.topics]
@@ -84,7 +99,7 @@ class TableSet:
                 del found.topics[name]
             else:
                 found.topics[name] = lacking
-        errors = {name: error for name, error in found.errors.items() if name not in waiting}
+        errors = {name: error for name, error in found.errors.items() if name in found.topics}
         sound = [(name, mine) for name, mine in found.topics.items() if name not in errors]
         answers = self._together.each(lambda each: self._open(*each), sound)
         for (name, _), answer in zip(sound, answers, strict=True):
@@ -95,10 +110,30 @@ class TableSet:
                 errors[name] = answer
         some_work = len(errors) < len(found.topics)
         self.fail(errors, lambda name: self._tokens_with(name, found.topics[name]), others_work=some_work)
+        self._forget_unknown()
+        led = [each for each in new if self.branching.is_on and self.branching.known(each.topic)]
+        if led := [each for each in led if not self._feeds_all(each.topic, self._failures.failing.keys())]:
+            # What tables its values have, a topic's own table has just told.
+            self.open_new(led)
+
+    def _shared(self, generated: Mapping[str, TableName], topics: AbstractSet[str]) -> dict[TableName, FrazilError]:
+        """The tables of topics just looked up whose names are generated for several topics that there are."""
+        self._generated = {topic: name for topic, name in self._generated.items() if topic in topics}
+        self._generated.update(generated)
+        sharing: dict[TableName, list[str]] = {}
+        for topic, name in sorted(self._generated.items()):
+            sharing.setdefault(name, []).append(topic)
+        return {name: TopicsShareName(str(name), sharing[name]) for name in generated.values() if sharing[name][1:]}
+
+    def _forget_unknown(self) -> None:
+        gone = self.branching.forget_unknown()
+        for name in gone:
+            self._failures.try_again(name)
+        self._failures.worked(gone)
 
     def _feeds_all(self, topic: str, waiting: AbstractSet[TableName]) -> bool:
         """Whether a topic feeds all tables that it goes to, but those whose opening is waited for."""
-        tables = self._tables_of.get(topic, set())
+        tables = self._tables_of.get(topic, set()) | self.branching.known(topic).keys()
         return bool(tables) and all(
             (name in self.opened and topic in self.opened[name].topics)
             or (name in waiting and topic in self._failures.failing[name].tokens.topics)
@@ -169,10 +204,10 @@ class TableSet:
         return next((each.error for each in self._failures.failing.values() if each.is_final), None)
 
     def _open(self, name: TableName, topics: Sequence[TopicFacts]) -> OpenTable:
-        opened = self.opened.get(name)
+        opened, branch = self.opened.get(name), self.branching.branch(name, topics)
         if opened is None:
-            return self._opener.open(name, topics)
-        self._opener.add_topics(opened, topics)
+            return self._opener.open(name, topics, branch)
+        self._opener.add_topics(opened, topics, branch)
         return opened
 
     def _tokens_with(self, name: TableName, topics: Sequence[TopicFacts]) -> Tokens:
@@ -193,6 +228,8 @@ class TableSet:
                 self._failures.worked([name])
             else:
                 errors[name] = answer
+        self._forget_unknown()
+        errors = {name: error for name, error in errors.items() if name in self.opened}
         some_work = any(name in self.opened and name not in errors for name in names)
         self.fail(errors, others_work=some_work)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Final
 
 from frazil.config import ConnectorSettings
 from frazil.cycle import whole_records
+from frazil.cycle.branching import Branching
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.pipes import Pipes, stored_pipes
 from frazil.cycle.routes import fed_by, needs, own_starts
@@ -26,6 +29,9 @@ from frazil.tables.rules.checks import require_clock
 from frazil.tables.rules.orphans import last_commit
 from frazil.tables.rules.stages import Stage
 
+_LOOK_EVERY: Final = 20.0
+"""Seconds between two looks at the shape of a table that gets nothing: there may be a hundred of them."""
+
 
 class Tasks:
     """Makes the tasks of one connector; all tasks of a cycle stage for the same shape of a table."""
@@ -36,8 +42,10 @@ class Tasks:
         source: Source,
         tables: Mapping[TableName, OpenTable],
         together: TablePool,
+        branching: Branching,
     ) -> None:
         self._settings = settings
+        self._branching = branching
         self._together = together
         self._source = source
         self._tables = tables
@@ -48,6 +56,9 @@ class Tasks:
 
         self._widths: dict[TableName, int] = {}
         """How many columns tables had when the cycle began."""
+
+        self._kept: dict[TableName, WriteShape] = {}
+        """The shapes found last, of earlier cycles too."""
 
         self._stages: dict[TableName, Stage] = {}
         """The stages of this cycle."""
@@ -84,11 +95,19 @@ class Tasks:
             return []
         return [each.id for each in earlier]
 
+    def rebase(self, opened: OpenTable) -> None:
+        """The tokens of a table were committed anew within the cycle: its stages go on from there."""
+        name, base = opened.table.name, opened.tokens.commit
+        if name in self._stages:
+            self._stages[name] = replace(self._stages[name], base=base)
+            self._begun[name] = [replace(each, base=base) for each in self._begun[name]]
+
     def reshape(self, name: TableName) -> None:
         """The shape of a table has changed within the cycle."""
         self._shapes.pop(name, None)
         for key in [key for key in self._pipe_of if key[0] == name]:
             del self._pipe_of[key]
+        self._tables[name].looked_at = -math.inf
 
     def of_groups(
         self, groups: Sequence[Sequence[Range]], tables: Mapping[TableName, OpenTable]
@@ -123,7 +142,11 @@ class Tasks:
     ) -> Task | None:
         """The task for ranges of one topic; None if no table lacks anything of them."""
         parts = []
-        for name, opened in fed_by(ranges[0].partition.topic, tables).items():
+        topic = ranges[0].partition.topic
+        route = self._branching.route(topic)
+        if route is None and self._branching.is_on:
+            return None
+        for name, opened in fed_by(topic, tables).items():
             if name in errors or not needs(opened, ranges):
                 continue
             try:
@@ -141,6 +164,7 @@ class Tasks:
             tolerance=self._settings.errors_tolerance,
             most_bytes=self._settings.cycle_max_bytes,
             synced=self._settings.disk_sync,
+            route=route,
         )
 
     def _part(self, opened: OpenTable, topic: str, ranges: Sequence[Range]) -> TableTask:
@@ -200,6 +224,8 @@ class Tasks:
     def _shape(self, opened: OpenTable) -> WriteShape:
         """The shape of a table as its catalog tells it, the same throughout the cycle unless frazil changes it."""
         name = opened.table.name
+        if name not in self._shapes and opened.holds and time.monotonic() - opened.looked_at < _LOOK_EVERY:
+            self._shapes[name] = self._kept[name]
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
@@ -207,7 +233,8 @@ class Tasks:
             # Likewise one that somebody dropped.
             whole_records.prepare(opened.table, self._settings.conversion)
             shape = self._shapes[name] = opened.table.shape()
-            self._widths.setdefault(name, _width(shape))
+            self._kept[name], opened.looked_at = shape, time.monotonic()
+        self._widths.setdefault(name, _width(self._shapes[name]))
         return self._shapes[name]
 
 

@@ -67,11 +67,14 @@ from frazil.errors.tables import (
     TableMissing,
     TableNameRefused,
     TableNotCreated,
+    TableNotOfRoute,
     TableNotSupported,
+    TableOfRoute,
     TableRenewed,
     TableReplaced,
     TableWithoutContent,
     TokensMissing,
+    TopicsShareName,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
 from frazil.errors.tree import FrazilError, Terminal, Transient, Unexpected
@@ -134,7 +137,9 @@ __all__ = [
     "TableMissing",
     "TableNameRefused",
     "TableNotCreated",
+    "TableNotOfRoute",
     "TableNotSupported",
+    "TableOfRoute",
     "TableRenewed",
     "TableReplaced",
     "TableWithoutContent",
@@ -145,6 +150,7 @@ __all__ = [
     "TokensUnreadable",
     "TopicMissing",
     "TopicReplaced",
+    "TopicsShareName",
     "Transient",
     "Unexpected",
     "UnfitValue",

@@ -140,6 +140,46 @@ class TableNameRefused(Terminal):
         )
 
 
+class TopicsShareName(Terminal):
+    """Two topics without an entry in the map would land in one table, for the same name is generated for both."""
+
+    code = "topics_share_name"
+
+    def __init__(self, table: str, topics: Sequence[str]) -> None:
+        super().__init__(
+            f"the topics {' and '.join(topics)} would land in one table, {table}: the name that is generated for each "
+            "of them is the same. Give all of them but one a table in snowflake.topic2table.map; if they are to share "
+            "it, give each of them that one."
+        )
+
+
+class TableOfRoute(Terminal):
+    """The table of a topic is one that has the records of a value of another topic's field."""
+
+    code = "table_of_route"
+
+    def __init__(self, table: str, topics: Sequence[str], value: str) -> None:
+        super().__init__(
+            f"the table {table} of the topic{'s' if len(topics) != 1 else ''} {', '.join(topics)} has the records that "
+            f"frazil.route.field brings there for the value {value!r}. Give the topic another table in "
+            "snowflake.topic2table.map."
+        )
+
+
+class TableNotOfRoute(Terminal):
+    """A table that records with some value would go to is there, and was not made for them."""
+
+    code = "table_not_of_route"
+
+    def __init__(self, table: str, value: str, found: str | None) -> None:
+        super().__init__(
+            f"the table {table}, by its name that of the value {value!r}, "
+            + (f"has the records of the value {found!r}. " if found is not None else "has something else. ")
+            + f"Rename it; or set its property frazil.route to {value!r} if the records are to land there, and start "
+            "the connector again."
+        )
+
+
 class ShapeMoved(Transient):
     """The schema, partition spec or sort order is not the one files were staged for."""
 

@@ -9,6 +9,7 @@ from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, Tra
 from frazil.model.layout import PLAIN_LAYOUT, Layout, LayoutTransform, PartitionField, SortField
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
+from frazil.model.routes import Route, RoutedTable
 from frazil.model.schema import (
     MOST_COLUMNS,
     NOTHING_OBSERVED,
@@ -62,6 +63,8 @@ __all__ = [
     "RejectKind",
     "RejectStage",
     "RejectSummary",
+    "Route",
+    "RoutedTable",
     "SchemaChange",
     "SchemaContract",
     "SortField",

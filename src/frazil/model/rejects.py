@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 from frazil.model.places import RecordOffset, SourcePartition
 
-RejectStage: TypeAlias = Literal["convert", "transform", "project"]
-"""`convert`: a converter cannot read the bytes; `transform`: a transform cannot take the record; `project`: the value
-is not a JSON object, or does not fit its column."""
+RejectStage: TypeAlias = Literal["convert", "transform", "route", "project"]
+"""`convert`: a converter cannot read the bytes; `transform`: a transform cannot take the record; `route`: it leads to
+no table; `project`: the value is not a JSON object, or does not fit its column."""
 
 
 @dataclass(frozen=True, slots=True)

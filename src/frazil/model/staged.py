@@ -113,6 +113,10 @@ class Staged:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Where the task's time went: `read`, `convert`, `project`, `move`."""
 
+    new_values: Mapping[str, str] = field(default_factory=dict)
+    """Values by which records are routed and that have no table yet, by the names generated for them; then there are no
+    files."""
+
     repeated: bool = False
     """Whether Spark may have run the task more than once: other attempts may have left files, or still write some."""
 

@@ -10,6 +10,7 @@ from frazil.model.contract import TableRules
 from frazil.model.conversion import Conversion
 from frazil.model.layout import PLAIN_LAYOUT, Layout
 from frazil.model.places import Position, Range, SourcePartition
+from frazil.model.routes import Route
 from frazil.model.schema import MOST_COLUMNS, Column, TableName
 
 
@@ -178,3 +179,6 @@ class Task:
 
     synced: bool = True
     """Whether files on local disks are to be there even after a power cut."""
+
+    route: Route | None = None
+    """How records find their tables; None: each of the tables gets them all."""

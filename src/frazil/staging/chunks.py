@@ -78,11 +78,17 @@ class Chunks:
         if self._chunk.size >= self._task.chunk_bytes or self._chunk.is_full_of_records:
             self._write()
 
-    def finish(self, ranges: Sequence[StagedRange]) -> dict[PartitionId, StagedRange]:
-        """Write what is left; how far each of the `ranges` that were read was read for these tables, by partition."""
+    @property
+    def new_values(self) -> Mapping[str, str]:
+        """None: what goes to all tables is not routed."""
+        return {}
+
+    def finish(self, ranges: Sequence[StagedRange]) -> dict[TableName, dict[PartitionId, StagedRange]]:
+        """Write what is left; how far each of the `ranges` that were read was read, by table and partition."""
         if self._chunk.tables:
             self._write()
-        return {each.partition.partition: self._own(each) for each in ranges}
+        read = {each.partition.partition: self._own(each) for each in ranges}
+        return dict.fromkeys(self._writers, read)
 
     def _write(self) -> None:
         # The next chunk is read while these names would still hold this one.

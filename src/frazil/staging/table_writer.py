@@ -19,7 +19,7 @@ from frazil.pipes.choice import pipe_of
 from frazil.records.convert import Converted
 from frazil.records.dropped import Dropped
 from frazil.records.new_keys import NewKeys
-from frazil.records.rejects import RejectReason, rejects_of
+from frazil.records.rejects import RejectReason, Rejects, rejects_of
 from frazil.sources import kinds
 from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
@@ -66,6 +66,10 @@ class TableWriter:
         """Take note of the records of a batch that did not come as far as a chunk."""
         self._rejects.add(converted.rejects)
         self._skipped.update(converted.skipped)
+
+    def reject(self, rejects: Rejects) -> None:
+        """Set records aside that lead to no table."""
+        self._rejects.add(rejects)
 
     def write(self, table: pa.Table, records: pa.Table) -> None:
         """Write a chunk of converted records, given with the same as read.

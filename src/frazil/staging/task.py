@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
 from frazil.model import (
+    PartitionId,
     Position,
     SourcePartition,
     Staged,
@@ -31,6 +32,7 @@ from frazil.sources import kinds
 from frazil.sources.base import RangeReader, ReadFailed
 from frazil.staging import worker
 from frazil.staging.chunks import Chunks, TableFailed
+from frazil.staging.routed_chunks import RoutedChunks
 from frazil.staging.stopwatch import Stopwatch
 from frazil.staging.table_writer import TableWriter, delete_files
 
@@ -126,6 +128,21 @@ def _nothing(task: Task) -> Staged:
     return Staged((), tuple(StagedTable(part.shape, ()) for part in task.tables))
 
 
+class _Writers(dict[TableName, TableWriter]):
+    """The writers of a task's tables, each made when it is first asked for: most routed tables get nothing."""
+
+    def __init__(self, task: Task, scratch: Path, stopwatch: Stopwatch) -> None:
+        super().__init__()
+        self._task = task
+        self._scratch = scratch
+        self._stopwatch = stopwatch
+
+    def __missing__(self, name: TableName) -> TableWriter:
+        part = next(each for each in self._task.tables if each.shape.table == name)
+        self[name] = writer = TableWriter(self._task, part, self._scratch, self._stopwatch)
+        return writer
+
+
 class _Stage:
     """One attempt at staging a task."""
 
@@ -133,9 +150,7 @@ class _Stage:
         self._task = task
         self._scratch = Path(tempfile.mkdtemp(dir=worker.scratch()))
         self._stopwatch = Stopwatch()
-        self._writers = {
-            part.shape.table: TableWriter(task, part, self._scratch, self._stopwatch) for part in task.tables
-        }
+        self._writers = _Writers(task, self._scratch, self._stopwatch)
 
     def run(self) -> Staged:
         """Stage it whole, or leave nothing behind."""
@@ -152,24 +167,33 @@ class _Stage:
     def _run(self) -> Staged:
         wanted = [each for each in self._task.ranges if each.start < each.end]
         reader = kinds.open_reader(self._task.reader, wanted, self._task.most_bytes)
-        chunks = {part.shape.table: found for found, parts in self._chunks() for part in parts}
-        distinct = [*dict.fromkeys(chunks.values())]
+        chunks = [*self._chunks()]
         for batch in self._timed(reader):
-            for each in distinct:
+            for each in chunks:
                 each.add(batch, reader)
-        read = {each: each.finish(reader.ranges) for each in distinct}
-        # A table that gets new columns is staged for again, and the others of the task with it.
-        restaged = any(writer.drifts for writer in self._writers.values())
+        read = {name: ranges for each in chunks for name, ranges in each.finish(reader.ranges).items()}
+        new_values = {name: value for each in chunks for name, value in each.new_values.items()}
+        # What gets new columns or new tables is staged again, and all of the task with it.
+        restaged = bool(new_values) or any(writer.drifts for writer in self._writers.values())
         tables = []
-        for name, writer in self._writers.items():
+        for part in self._task.tables:
             try:
-                tables.append(writer.finish(read[chunks[name]], restaged=restaged))
+                tables.append(self._finished(part, read[part.shape.table], restaged=restaged))
             except Exception as error:
-                raise TableFailed(name) from error
-        return Staged(reader.ranges, tuple(tables), seconds=dict(self._stopwatch.seconds))
+                raise TableFailed(part.shape.table) from error
+        return Staged(reader.ranges, tuple(tables), seconds=dict(self._stopwatch.seconds), new_values=new_values)
 
-    def _chunks(self) -> Iterator[tuple[Chunks, list[TableTask]]]:
-        """The tables of the task, those together that lack the same records."""
+    def _finished(self, part: TableTask, read: Mapping[PartitionId, StagedRange], *, restaged: bool) -> StagedTable:
+        writer = self._writers.get(part.shape.table)
+        if writer is None:
+            return StagedTable(part.shape, tuple(read.values()))
+        return writer.finish(read, restaged=restaged)
+
+    def _chunks(self) -> Iterator[Chunks | RoutedChunks]:
+        """What takes the records to the tables of the task: those together that lack the same."""
+        if self._task.route is not None:
+            yield RoutedChunks(self._task, self._task.route, self._writers, self._stopwatch)
+            return
         alike: list[tuple[Starts, list[TableTask]]] = []
         for part in self._task.tables:
             own = {each.partition: part.start(each) for each in self._task.ranges if each.partition in part.starts}
@@ -181,7 +205,7 @@ class _Stage:
                 alike.append((own, [part]))
         for starts, parts in alike:
             writers = {part.shape.table: self._writers[part.shape.table] for part in parts}
-            yield Chunks(self._task, starts, writers, self._stopwatch), parts
+            yield Chunks(self._task, starts, writers, self._stopwatch)
 
     def _timed(self, reader: RangeReader) -> Iterator[pa.RecordBatch]:
         batches = reader.batches()

@@ -71,6 +71,9 @@ class TopicTokens:
     channels: Mapping[PartitionId, Channel]
     """By the id of the partition, in the source's order."""
 
+    routes: Mapping[str, str] = field(default_factory=dict)
+    """The names of the tables that records of the topic are routed to, by value; in the topic's own table only."""
+
     def tokens(self) -> list[str | None]:
         """The tokens alone, in that order."""
         return [channel.token for channel in self.channels.values()]
@@ -129,6 +132,11 @@ class Tokens:
         """The same; partitions that appear in an opened topic start at their beginning."""
         return self.position(partition) or kinds.beginning(self.source)
 
+    def with_routes(self, topic: str, routes: Mapping[str, str]) -> Tokens:
+        """These tokens with more tables that records of a topic are routed to."""
+        known = self.topics[topic]
+        return replace(self, topics={**self.topics, topic: replace(known, routes={**known.routes, **routes})})
+
     def with_channels(self, channels: Mapping[SourcePartition, Channel], of: Mapping[str, Identified]) -> Tokens:
         """These tokens with some channels replaced; `of` says which topics they are of, by name."""
         by_topic: dict[str, dict[PartitionId, Channel]] = {}
@@ -136,8 +144,9 @@ class Tokens:
             by_topic.setdefault(partition.topic, {})[partition.partition] = channel
         topics = dict(self.topics)
         for name, replaced in by_topic.items():
-            known = self.topics[name].channels if name in self.topics else {}
-            topics[name] = TopicTokens(of[name].cluster, of[name].id, {**known, **replaced})
+            known = self.topics.get(name)
+            kept = TopicTokens(of[name].cluster, of[name].id, {}, known.routes if known else {})
+            topics[name] = replace(kept, channels={**(known.channels if known else {}), **replaced})
         return replace(self, topics=topics)
 
 
@@ -162,6 +171,7 @@ def encode(tokens: Tokens) -> str:
                 "cluster": topic.cluster,
                 "id": topic.id,
                 "channels": channels.encode(topic.channels),
+                **({"routes": dict(topic.routes)} if topic.routes else {}),
             }
             for name, topic in tokens.topics.items()
         },
@@ -193,7 +203,9 @@ def decode(text: str) -> Tokens:
             epoch=document["epoch"],
             snapshot_seq=document["snapshot-seq"],
             topics={
-                name: TopicTokens(topic["cluster"], topic["id"], channels.decode(topic["channels"]))
+                name: TopicTokens(
+                    topic["cluster"], topic["id"], channels.decode(topic["channels"]), topic.get("routes", {})
+                )
                 for name, topic in document["topics"].items()
             },
             last_error=document["last-error"],

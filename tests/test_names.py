@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.config.names import refusal, sanitise
+from frazil.names import refusal, sanitise
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Routed tables that a cycle had nothing for: how far they have come is committed later, and not by all at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from frazil.cycle.accounting import advances, moved, stray
+from frazil.cycle.branching import Branching
+from frazil.cycle.open_tables import OpenTable
+from frazil.model import StagedTable, TableName
+from frazil.sources.base import TopicFacts
+
+_LONGEST: Final = 60.0
+"""Seconds after which a table commits although there is nothing but its tokens."""
+
+_EARLY: Final = 30.0
+"""Seconds after which it may."""
+
+_SHARE: Final = 20
+"""One of so many quiet tables commits early in a cycle."""
+
+
+class QuietTables:
+    """Decides which tables of one connector commit in a cycle."""
+
+    def __init__(self, branching: Branching) -> None:
+        """Look at the tables of topics that are routed by a value; others commit whatever they have."""
+        self._branching = branching
+        self._since: dict[TableName, float] = {}
+        """When each table last committed, or was met first, in seconds on the monotonic clock."""
+
+    def without(
+        self,
+        due: Mapping[TableName, Sequence[StagedTable]],
+        opened: Mapping[TableName, OpenTable],
+        facts: Mapping[str, TopicFacts],
+    ) -> dict[TableName, Sequence[StagedTable]]:
+        """What was staged for tables that commit now; the others keep in mind how far they have come."""
+        if not self._branching.is_on:
+            return dict(due)
+        now = time.monotonic()
+        waits = {name for name in self._waiting(due, now) if self._holds(opened[name], due[name], facts)}
+        commits = {name: staged for name, staged in due.items() if name not in waits}
+        self._since.update(dict.fromkeys(commits, now))
+        return commits
+
+    def _holds(self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts]) -> bool:
+        progress = advances(staged, opened.tokens)
+        if stray(staged, progress) is not None:
+            return False
+        # The commit stays the one they were read from: nobody has moved anything in the table.
+        opened.tokens = moved(opened.tokens, progress, facts, time.time_ns() // 1_000_000)
+        opened.holds = True
+        return True
+
+    def _waiting(self, due: Mapping[TableName, Sequence[StagedTable]], now: float) -> set[TableName]:
+        ages = {name: now - self._since.setdefault(name, now) for name, staged in due.items() if _is_empty(staged)}
+        quiet = sorted(ages, key=lambda name: -ages[name])
+        early = quiet[: max(1, len(quiet) // _SHARE)]
+        return {name for name, age in ages.items() if age < _LONGEST and (age < _EARLY or name not in early)}
+
+
+def _is_empty(staged: Iterable[StagedTable]) -> bool:
+    """Whether there is nothing but tokens to commit."""
+    return not any(part.files or part.rejects for part in staged)
