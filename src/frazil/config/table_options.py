@@ -47,7 +47,7 @@ class TableOptions:
                 no_effect.append((key, reason))
                 continue
             try:
-                properties |= _properties(key, value)
+                properties |= properties_of(key, value)
             except ValueError as error:
                 reasons.append(str(error))
         if reasons:
@@ -89,7 +89,12 @@ def _value(found: re.Match[str]) -> str:
     return found["bare"] if found["double"] is None else found["double"]
 
 
-def _properties(key: str, value: str) -> dict[str, str]:
+def properties_of(key: str, value: str) -> dict[str, str]:
+    """Iceberg's properties for one option.
+
+    Raises:
+        ValueError: there is none of that name, or it has no such value.
+    """
     if key in HONOURED:
         return HONOURED[key](value)
     if key == "DATA_RETENTION_TIME_IN_DAYS":

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from frazil.errors import InvalidQuery
-from frazil.queries import listing, pipes
+from frazil.queries import definitions, listing, pipes
 from frazil.queries.answer import Answer
 from frazil.queries.failures import FileGone, explained
 from frazil.queries.lake import CatalogLake
@@ -20,6 +20,7 @@ from frazil.queries.preparing import SPILL, Preparing
 from frazil.queries.spark import NeedsSpark
 from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, ResultColumn
+from frazil.snowflake.definitions.values import Definition
 from frazil.snowflake.pipes import PipeStatement
 from frazil.snowflake.statements import Describe, Explain, Select, read
 from frazil.staging.scratch import private_directory
@@ -72,6 +73,8 @@ class Engine:
             return self._explain(self._cancelling.wait(lambda: statement.query.compile(self.lake)))
         if isinstance(statement, PipeStatement):
             return self._cancelling.wait(lambda: pipes.answer(statement, self.lake))
+        if isinstance(statement, Definition):
+            return self._cancelling.wait(lambda: definitions.answer(statement, self.lake))
         if isinstance(statement, Describe):
             return self._cancelling.wait(lambda: listing.describe(statement, self.lake))
         return self._cancelling.wait(lambda: listing.show(statement, self.lake))

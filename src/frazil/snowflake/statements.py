@@ -12,6 +12,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from frazil.errors import InvalidQuery
 from frazil.snowflake.allow import check
 from frazil.snowflake.compiled import Compiled
+from frazil.snowflake.definitions.reading import read_definition
+from frazil.snowflake.definitions.values import Definition
 from frazil.snowflake.heads import item_texts
 from frazil.snowflake.lake import Lake
 from frazil.snowflake.pipes import PipeStatement, read_pipe_statement
@@ -20,7 +22,13 @@ from frazil.snowflake.reading import parse, tokens, without_end
 from frazil.snowflake.select import Compiler
 
 _QUERIES: Final = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.VALUES})
-_THERE_ARE: Final = "there are SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN"
+_THERE_ARE: Final = (
+    "there are SELECT, WITH, VALUES, SHOW, DESCRIBE, EXPLAIN, CREATE TABLE, CREATE PIPE, ALTER TABLE, DROP TABLE and "
+    "DROP PIPE"
+)
+
+_OF_KINDS: Final = frozenset({"CREATE", "ALTER", "DROP"})
+"""Words that say nothing without the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,7 @@ class Explain:
     query: Select
 
 
-Statement: TypeAlias = Select | Show | Describe | Explain | PipeStatement
+Statement: TypeAlias = Select | Show | Describe | Explain | PipeStatement | Definition
 
 
 def split(text: str) -> list[str]:
@@ -133,6 +141,8 @@ def read(text: str) -> Statement:
             return _query(text, words)
         if (about_pipes := read_pipe_statement(text, words)) is not None:
             return about_pipes
+        if (definition := read_definition(text, words)) is not None:
+            return definition
         if first == "EXPLAIN":
             return _explain(text, words[0].end + 1)
         if first == "SHOW":
@@ -143,7 +153,8 @@ def read(text: str) -> Statement:
         raise invalid(refused, text) from refused
     except RecursionError:
         raise InvalidQuery("the query is nested too deeply") from None
-    raise InvalidQuery(f"{first[:40]} is not supported; {_THERE_ARE}", pointed(text, words[0].start, words[0].end))
+    named = f"{first} {words[1].text.upper()}" if first in _OF_KINDS and len(words) > 1 else first
+    raise InvalidQuery(f"{named[:40]} is not supported; {_THERE_ARE}", pointed(text, words[0].start, words[0].end))
 
 
 def _query(text: str, words: list[Token]) -> Select:

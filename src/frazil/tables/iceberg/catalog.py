@@ -233,6 +233,14 @@ class Catalog:
         """Whether the table exists."""
         return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
 
+    def builder(self, table: TableName, schema: Any) -> Any:
+        """What makes or replaces a table: Iceberg's TableBuilder, with its Java schema."""
+        return self._java.buildTable(self._identifier(table), schema)
+
+    def drop(self, table: TableName) -> bool:
+        """Forget a table, whose files stay; whether it was there."""
+        return bool(self._java.dropTable(self._identifier(table), False))
+
     def create(self, table: TableName, metadata_type: IcebergType, properties: Mapping[str, str]) -> Any:
         """Create the table with RECORD_METADATA only; its other columns come with the first records.
 
@@ -244,7 +252,7 @@ class Catalog:
         self.ensure_namespace(table.namespace)
         columns = (Column(1, metadata.COLUMN, metadata_type),)
         schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
-        builder = self._java.buildTable(self._identifier(table), schema)
+        builder = self.builder(table, schema)
         for key, value in {**PROPERTIES_OF_CREATED, **properties}.items():
             builder = builder.withProperty(key, value)
         try:
