@@ -10,6 +10,7 @@ from tests.queries.tables import Tables
 from frazil.errors import InvalidQuery
 from frazil.model import TableName
 from frazil.pipes.stored import PREFIX
+from frazil.tables.iceberg.java import mapping
 
 
 def say(tables: Tables, text: str) -> list[dict[str, Any]]:
@@ -21,9 +22,7 @@ def table(name: str) -> TableName:
 
 
 def properties(tables: Tables, name: str) -> dict[str, str]:
-    return {
-        row["key"]: row["value"] for row in tables.spark.sql(f"SHOW TBLPROPERTIES {tables.path(table(name))}").collect()
-    }
+    return mapping(tables.catalog.jvm, tables.catalog.load(table(name)).properties())
 
 
 def described(tables: Tables, name: str) -> dict[str, tuple[str, str | None]]:
@@ -70,7 +69,7 @@ def test_a_table_is_created_with_all_that_is_said_of_it(tables: Tables):
 def test_a_table_that_is_there_is_left_alone_unless_it_is_to_be_replaced(tables: Tables):
     say(tables, "CREATE TABLE twice (a INT)")
 
-    with pytest.raises(InvalidQuery, match="there is a table public.TWICE already"):
+    with pytest.raises(InvalidQuery, match=r"there is a table public\.TWICE already"):
         say(tables, "CREATE TABLE twice (b INT)")
     assert "already exists" in say(tables, "CREATE TABLE IF NOT EXISTS twice (b INT)")[0]["status"]
     assert list(described(tables, "TWICE")) == ["A"]
@@ -78,7 +77,7 @@ def test_a_table_that_is_there_is_left_alone_unless_it_is_to_be_replaced(tables:
 
 def test_a_replaced_table_has_nothing_left_but_its_tokens(tables: Tables):
     say(tables, "CREATE TABLE again (a INT) COMMENT = 'old'")
-    tables.spark.sql(f"INSERT INTO {tables.name('AGAIN')} VALUES (1)")
+    tables.spark.sql(f"INSERT INTO {tables.path(table('AGAIN'))} VALUES (1)")
     say(
         tables,
         "CREATE PIPE again AS COPY INTO again FROM (SELECT $1:a::INT FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING')))",
@@ -106,7 +105,7 @@ def test_or_replace_makes_a_table_that_is_not_there(tables: Tables):
 
 def test_columns_are_added_dropped_renamed_widened_and_relaxed(tables: Tables):
     say(tables, "CREATE TABLE changing (a INT NOT NULL, b NUMBER(5,2), gone VARCHAR, note VARCHAR)")
-    tables.spark.sql(f"INSERT INTO {tables.name('CHANGING')} VALUES (1, 1.5, 'x', 'y')")
+    tables.spark.sql(f"INSERT INTO {tables.path(table('CHANGING'))} VALUES (1, 1.5, 'x', 'y')")
 
     say(
         tables,
@@ -127,7 +126,7 @@ def test_columns_are_added_dropped_renamed_widened_and_relaxed(tables: Tables):
         "C": ("int", None),
         "D": ("date", None),
     }
-    tables.spark.sql(f"INSERT INTO {tables.name('CHANGING')} VALUES (NULL, NULL, NULL, NULL, DATE '2026-02-01')")
+    tables.spark.sql(f"INSERT INTO {tables.path(table('CHANGING'))} VALUES (NULL, NULL, NULL, NULL, DATE '2026-02-01')")
     assert [
         tuple(map(str, row.values())) for row in say(tables, "SELECT a, b, remark, c, d FROM changing ORDER BY a")
     ] == [
@@ -164,8 +163,44 @@ def test_a_dropped_table_is_gone_with_its_pipes(tables: Tables):
 
     assert say(tables, "SHOW PIPES LIKE 'in_between'") == []
     assert "no such table" in say(tables, "DROP TABLE IF EXISTS leaving")[0]["status"]
-    with pytest.raises(InvalidQuery, match="there is no table public.LEAVING"):
+    with pytest.raises(InvalidQuery, match=r"there is no table public\.LEAVING"):
         say(tables, "DROP TABLE leaving")
+
+
+STREAM = "FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING'))"
+
+
+def test_an_interactive_table_comes_with_the_pipe_of_its_name(tables: Tables):
+    said = say(
+        tables,
+        "CREATE INTERACTIVE TABLE metrics (name VARCHAR, value NUMBER, at TIMESTAMP_NTZ) CLUSTER BY (at) AS "
+        f"(SELECT $1:M_NAME::VARCHAR, $1:M_VALUE::NUMBER, $1:RECORD_METADATA.timestamp::TIMESTAMP_NTZ {STREAM})",
+    )
+
+    assert [each["status"] for each in said] == [
+        "Table METRICS successfully created.",
+        "Pipe METRICS successfully created.",
+    ]
+    (pipe,) = say(tables, "DESCRIBE PIPE metrics")
+    assert pipe["table_name"] == "METRICS"
+    assert "$1:M_VALUE::NUMBER" in pipe["definition"]
+
+
+@pytest.mark.parametrize(
+    ("pipe", "reason"),
+    [
+        (f"SELECT $1:a::NOPE {STREAM}", "NOPE"),
+        (f"SELECT $1:a, $1:b {STREAM}", "2"),
+        (f"SELECT nothing($1:a) {STREAM}", "NOTHING"),
+        ("SELECT $1:a FROM orders", "orders"),
+    ],
+)
+def test_an_interactive_table_with_a_wrong_pipe_is_not_made(tables: Tables, pipe: str, reason: str):
+    with pytest.raises(InvalidQuery) as refused:
+        say(tables, f"CREATE INTERACTIVE TABLE halfway (a INT) AS ({pipe})")
+
+    assert reason in refused.value.message
+    assert say(tables, "SHOW TABLES LIKE 'halfway'") == []
 
 
 REFUSED = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sqlglot import exp
@@ -12,16 +13,22 @@ from frazil.snowflake.definitions.types import read_type
 from frazil.snowflake.definitions.values import NewColumn
 from frazil.snowflake.words import Words
 
-_REFUSED: Final = {
+_KEYS: Final = "Iceberg enforces no keys"
+_ONE_CONSTRAINT: Final = "Iceberg has no constraints but NOT NULL"
+_OF_TABLES: Final = {
+    "PRIMARY KEY": _KEYS,
+    "FOREIGN KEY": _KEYS,
+    "UNIQUE": _KEYS,
+    "CONSTRAINT": _ONE_CONSTRAINT,
+    "CHECK": _ONE_CONSTRAINT,
+}
+"""What may stand where a column could."""
+
+_OF_COLUMNS: Final = _OF_TABLES | {
     "AUTOINCREMENT": "Iceberg's columns do not count by themselves",
     "IDENTITY": "Iceberg's columns do not count by themselves",
     "COLLATE": "texts are compared as they are",
-    "PRIMARY": "Iceberg enforces no keys",
-    "UNIQUE": "Iceberg enforces no keys",
-    "FOREIGN": "Iceberg enforces no keys",
-    "REFERENCES": "Iceberg enforces no keys",
-    "CONSTRAINT": "Iceberg has no constraints but NOT NULL",
-    "CHECK": "Iceberg has no constraints but NOT NULL",
+    "REFERENCES": _KEYS,
     "MASKING": "there are no policies",
     "TAG": "there are no tags",
 }
@@ -51,13 +58,13 @@ def read_column(w: Words) -> NewColumn:
     Raises:
         InvalidQuery: it is wrong, or has what no Iceberg column has.
     """
-    _refuse(w)
+    _refuse(w, _OF_TABLES)
     name: exp.Identifier = w.name("the name of a column")
     kind = read_type(w)
     required, default, comment = False, None, None
     while not w.is_at_end and not w.comes(","):
         place = w.pointed_next()
-        _refuse(w)
+        _refuse(w, _OF_COLUMNS)
         if w.take("NOT", "NULL"):
             required = True
         elif w.take("NULL"):
@@ -71,7 +78,7 @@ def read_column(w: Words) -> NewColumn:
     return NewColumn(name, kind, required, default, comment)
 
 
-def _refuse(w: Words) -> None:
-    for word, reason in _REFUSED.items():
+def _refuse(w: Words, refused: Mapping[str, str]) -> None:
+    for word, reason in refused.items():
         if w.comes(word):
             raise InvalidQuery(f"{word} is not supported: {reason}", w.pointed_next())
