@@ -66,6 +66,25 @@ def test_a_table_is_created_with_all_that_is_said_of_it(tables: Tables):
     assert str(java.schema().findField("NAME").writeDefault()) == "none"
 
 
+def test_describe_shows_what_a_table_was_created_with(tables: Tables):
+    say(
+        tables,
+        "CREATE TABLE told (id INT NOT NULL COMMENT 'of the shop', total NUMBER(10,2) DEFAULT 1.5, at TIMESTAMP_NTZ) "
+        "CLUSTER BY (total, at) PARTITION BY (bucket(16, id), day(at))",
+    )
+
+    assert [tuple(row.values()) for row in say(tables, "DESCRIBE TABLE told")] == [
+        ("ID", "NUMBER(10,0)", "COLUMN", "N", None, "of the shop", "1: bucket[16]", None),
+        ("TOTAL", "NUMBER(10,2)", "COLUMN", "Y", '"1.50"', None, None, "1: identity"),
+        ("AT", "TIMESTAMP_NTZ(6)", "COLUMN", "Y", None, None, "2: day", "2: identity"),
+    ]
+
+
+def test_channels_are_not_shown_where_nobody_knows_of_any(tables: Tables):
+    with pytest.raises(InvalidQuery, match="frazil channels"):
+        say(tables, "SHOW CHANNELS")
+
+
 def test_a_table_that_is_there_is_left_alone_unless_it_is_to_be_replaced(tables: Tables):
     say(tables, "CREATE TABLE twice (a INT)")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rich.console import Console
 
@@ -22,6 +22,10 @@ from frazil.cli.visible import visible
 from frazil.errors import FrazilError, InvalidConfiguration
 from frazil.snowflake.statements import split
 from frazil.tables.jvm.asked import asked
+
+if TYPE_CHECKING:
+    from frazil.model import ChannelStatus
+    from frazil.tables.iceberg.catalog import Catalog
 
 Format: TypeAlias = Literal["table", "json", "jsonl", "csv", "parquet"]
 
@@ -49,13 +53,30 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     from frazil.queries.engine import Engine
 
     console = people()
-    with open_desk(asked(home, worker), console) as desk, Engine(desk.catalog(to_write=True), desk.spark) as engine:
+    wanted_catalog = asked(home, worker, makes=any(_creates(text) for text in given or ()))
+    with (
+        open_desk(wanted_catalog, console) as desk,
+        Engine(catalog := desk.catalog(to_write=True), desk.spark, lambda: _channels(home, catalog)) as engine,
+    ):
         if given is None and sys.stdin.isatty() and wanted == Wanted("table", None):
             from frazil.cli.prompt import prompt
 
             return prompt(engine, console)
         run_all(engine, statements(sys.stdin) if given is None else given, wanted, console)
     return 0
+
+
+def _creates(text: str) -> bool:
+    """Whether a statement may be the first one of a home."""
+    return text.split(maxsplit=1)[0].upper() == "CREATE"
+
+
+def _channels(home: Path, catalog: Catalog) -> list[ChannelStatus]:
+    from frazil.connector.overview import Overview
+    from frazil.connector.registry import Registry
+
+    with closing(Overview(Registry(home))) as overview:
+        return overview.look(catalog)[0]
 
 
 def run_all(engine: Answers, texts: Iterable[str], wanted: Wanted, console: Console) -> None:
