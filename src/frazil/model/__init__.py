@@ -5,7 +5,16 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 
 from frazil.model.channels import ChannelStatus
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
-from frazil.model.layout import PLAIN_LAYOUT, Layout, LayoutTransform, PartitionField, SortField
+from frazil.model.layout import (
+    LAYOUT_OF_CREATED,
+    LOCATION,
+    PLAIN_LAYOUT,
+    CreatedKey,
+    Layout,
+    LayoutTransform,
+    PartitionField,
+    SortField,
+)
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.schema import (
@@ -27,6 +36,8 @@ from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange,
 from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
+    "LAYOUT_OF_CREATED",
+    "LOCATION",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
     "PLAIN_LAYOUT",
@@ -35,6 +46,7 @@ __all__ = [
     "Column",
     "Conversion",
     "ConverterSpec",
+    "CreatedKey",
     "Drift",
     "FieldPath",
     "IcebergType",

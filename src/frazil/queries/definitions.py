@@ -45,7 +45,8 @@ from frazil.snowflake.places import Refused, invalid, near
 from frazil.snowflake.tables import DEFAULT_NAMESPACE, existing, namespace_of
 from frazil.sql import is_writable_name
 from frazil.tables.iceberg import defining
-from frazil.tables.rules.defining import ColumnKey, TableDefinition
+from frazil.tables.rules.created_layout import ColumnKey
+from frazil.tables.rules.defining import TableDefinition
 from frazil.tables.rules.names import matching
 from frazil.tables.rules.schema import columns_from_json, is_promotion
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from frazil.config.table_options import HONOURED, NO_EFFECT, properties_of
+from frazil.config.table_options import HONOURED, properties_of, without_effect
 from frazil.errors import InvalidQuery
 from frazil.snowflake.words import Words
 
@@ -45,7 +45,7 @@ def read_option(w: Words) -> Options:
         return Options({_BOOLEANS[key]: value}, effects)
     text = w.text_or_none()
     value = text if text is not None else w.word(f"a value of {key}")
-    if reason := NO_EFFECT.get(key):
+    if reason := without_effect(key, value):
         return Options({}, ((key, reason),))
     if key not in HONOURED and key != "DATA_RETENTION_TIME_IN_DAYS":
         raise InvalidQuery(f"a table has no option {key[:40]} here; there are {', '.join(_THERE_ARE)}", place)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from frazil.errors import CatalogUnavailable, InvalidQuery
-from frazil.model import Column, IcebergType, TableName
+from frazil.model import LOCATION, Column, IcebergType, TableName
 from frazil.tables.iceberg.access import LOCAL
 from frazil.tables.iceberg.catalog import PROPERTIES_OF_CREATED, PROPERTIES_ON_LOCAL_DISKS, Catalog
 from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type, mapping
+from frazil.tables.iceberg.layout import partitioned, sorted_by
 from frazil.tables.iceberg.table import CREATED_BY
-from frazil.tables.rules.defining import ColumnKey, TableDefinition, schema_with_comments
+from frazil.tables.rules.created_layout import ColumnKey
+from frazil.tables.rules.defining import TableDefinition, schema_with_comments
 from frazil.tables.rules.schema import schema_to_json
 from frazil.tables.rules.tokens import PREFIX as TOKENS
 
@@ -63,8 +65,8 @@ def replace(catalog: Catalog, table: TableName, definition: TableDefinition) -> 
             if not key.startswith(TOKENS):
                 update = update.remove(key)
         for key, value in asked.items():
-            # The format's version was said to the builder, and is no property.
-            if key != "format-version":
+            # These were said to the builder, and are no properties.
+            if key not in ("format-version", LOCATION):
                 update = update.set(key, value)
         update.commit()
         transaction.commitTransaction()
@@ -152,12 +154,7 @@ def set_partition(catalog: Catalog, table: TableName, keys: Sequence[ColumnKey])
 
     def swap() -> None:
         java = catalog.load(table)
-        update = java.updateSpec()
-        for each in java.spec().fields():
-            update = update.removeField(each.name())
-        for key in keys:
-            update = update.addField(_term(catalog.jvm, key))
-        update.commit()
+        partitioned(catalog.jvm, java.spec(), java.updateSpec(), keys).commit()
 
     _repeated(f"partition the table {table}", swap)
 
@@ -166,7 +163,7 @@ def set_order(catalog: Catalog, table: TableName, keys: Sequence[ColumnKey]) -> 
     """Sort what is written from now on by other keys."""
 
     def swap() -> None:
-        _sorted(catalog.jvm, catalog.load(table).replaceSortOrder(), keys).commit()
+        sorted_by(catalog.jvm, catalog.load(table).replaceSortOrder(), keys).commit()
 
     _repeated(f"sort the table {table}", swap)
 
@@ -182,27 +179,9 @@ def _builder(catalog: Catalog, table: TableName, definition: TableDefinition) ->
     for name, transform in definition.partition:
         add = getattr(spec, transform.name)
         spec = add(name, transform.parameter) if transform.parameter else add(name)
-    order = _sorted(jvm, java_type(jvm, "org.apache.iceberg.SortOrder").builderFor(schema), definition.order)
-    builder = catalog.builder(table, schema).withPartitionSpec(spec.build()).withSortOrder(order.build())
-    for key, value in {**_KEPT_UP, **definition.properties}.items():
-        builder = builder.withProperty(key, value)
-    return builder
-
-
-def _sorted(jvm: Any, order: Any, keys: Sequence[ColumnKey]) -> Any:
-    nulls_first = java_type(jvm, "org.apache.iceberg.NullOrder").NULLS_FIRST
-    for key in keys:
-        order = order.asc(_term(jvm, key), nulls_first)
-    return order
-
-
-def _term(jvm: Any, key: ColumnKey) -> Any:
-    name, transform = key
-    expressions = java_type(jvm, "org.apache.iceberg.expressions.Expressions")
-    if transform.name == "identity":
-        return expressions.ref(name)
-    make = getattr(expressions, transform.name)
-    return make(name, transform.parameter) if transform.parameter else make(name)
+    order = sorted_by(jvm, java_type(jvm, "org.apache.iceberg.SortOrder").builderFor(schema), definition.order)
+    builder = catalog.builder(table, schema, {**_KEPT_UP, **definition.properties})
+    return builder.withPartitionSpec(spec.build()).withSortOrder(order.build())
 
 
 def _change_schema(catalog: Catalog, table: TableName, change: Callable[[Any], Any]) -> None:

@@ -12,7 +12,7 @@ import structlog
 
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNotSupported, TableReplaced
 from frazil.layout.sources import unwritable
-from frazil.model import Column, Conversion, IcebergType, Layout, SchemaChange, TableName, WriteShape
+from frazil.model import LAYOUT_OF_CREATED, Column, Conversion, IcebergType, Layout, SchemaChange, TableName, WriteShape
 from frazil.pipes import record_metadata
 from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import is_metadata
@@ -21,8 +21,10 @@ from frazil.sql import is_writable_name
 from frazil.tables.iceberg import mount_check
 from frazil.tables.iceberg.access import access, is_rest
 from frazil.tables.iceberg.java import SCHEMA_PARSER, JvmState, java_class, java_errors, java_message, java_type
+from frazil.tables.iceberg.layout import lay_out
 from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
+from frazil.tables.rules.created_layout import wanted_layout
 from frazil.tables.rules.expiry import MOST_KEPT, kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.schema import remaining, schema_to_json
 
@@ -217,9 +219,10 @@ class Table:
         while True:
             self.refresh()
             left = remaining(change, self.state().columns())
-            if left == SchemaChange():
-                return
             try:
+                if left == SchemaChange():
+                    self._lay_out()
+                    return
                 self._change_columns(left)
             except java_errors() as error:
                 if java_class(error) != "CommitFailedException":
@@ -235,6 +238,17 @@ class Table:
         for path in change.relax:
             update = update.makeColumnOptional(".".join(path))
         update.commit()
+
+    def _lay_out(self) -> None:
+        """Partition and sort a created table as it was asked for, once it has the columns."""
+        state = self.state()
+        asked = state.property(LAYOUT_OF_CREATED)
+        found = None if asked is None else wanted_layout(asked, state.columns())
+        if isinstance(found, str):
+            _log.warning("a created table is not laid out as it was asked for", table=str(self.name), cause=found)
+        elif found is not None:
+            lay_out(self._jvm, self.java, found, LAYOUT_OF_CREATED)
+            self.refresh()
 
     def _java_types(self, kinds: Iterable[IcebergType]) -> list[Any]:
         text = schema_to_json([Column(0, str(number), kind) for number, kind in enumerate(kinds)])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 
-from frazil.model import Column, LayoutTransform
+from frazil.model import Column
+from frazil.tables.rules.created_layout import ColumnKey
 from frazil.tables.rules.schema import schema_to_json
-
-ColumnKey: TypeAlias = tuple[str, LayoutTransform]
-"""A column by its name, and what rows are partitioned or sorted by of it."""
 
 
 @dataclass(frozen=True, slots=True)
