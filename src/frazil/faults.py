@@ -8,8 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, get_args
 
-Point = Literal["during_open", "after_plan", "after_stage", "before_swap", "after_swap", "before_acknowledge"]
-"""Where a fault can be injected, in the order one cycle reaches them."""
+Point = Literal[
+    "during_open",
+    "after_plan",
+    "before_evolve",
+    "after_evolve",
+    "after_stage",
+    "before_swap",
+    "after_swap",
+    "before_acknowledge",
+]
+"""Where a fault can be injected, in the order one cycle reaches them; most cycles change no table."""
 
 POINTS: tuple[Point, ...] = get_args(Point)
 

@@ -148,8 +148,8 @@ def test_a_file_of_the_high_performance_connector_runs_as_kafka_connect_reports_
     assert (settings.buffer, settings.commit_interval_ms) == (None, 1000)
 
 
-def test_a_file_for_snowpipe_and_whole_records_is_refused_for_these_alone() -> None:
-    told = {"snowflake.ingestion.method": "SNOWPIPE", "snowflake.enable.schematization": "false"}
+def test_a_file_for_snowpipe_is_refused_for_that_alone() -> None:
+    told = {"snowflake.ingestion.method": "SNOWPIPE"}
 
     assert found_in(CLASSIC_SNOWPIPE) == [*sorted(told), "value.converter"]
     assert found_in({**CLASSIC_SNOWPIPE, **told}) == [*sorted(told), "value.converter"]

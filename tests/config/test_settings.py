@@ -262,10 +262,10 @@ def test_all_problems_are_reported_at_once() -> None:
         ("snowflake.topic2table.map", "a", "':' expected at position 1"),
         ("consumer.auto.offset.reset", "by_duration:P1D", "write 'earliest', 'latest' or 'none'"),
         ("key.converter", "io.confluent.connect.avro.AvroConverter", "is not built yet"),
-        ("value.converter", STRING, "is not built yet"),
+        ("value.converter", "io.confluent.connect.avro.AvroConverter", "is not built yet"),
         ("value.converter.schemas.enable", "true", "Write false"),
         ("errors.deadletterqueue.topic.name", "dlq", "not built yet"),
-        ("snowflake.enable.schematization", "false", "Write true"),
+        ("snowflake.enable.schematization", "no", "neither true nor false"),
         ("snowflake.ingestion.method", "SNOWPIPE", "Write SNOWPIPE_STREAMING"),
         ("header.converter", "org.acme.Headers", "SimpleHeaderConverter"),
         ("consumer.interceptor.classes", "org.acme.Spy", "Remove the key"),
@@ -299,13 +299,33 @@ def test_an_unknown_key_is_a_problem_with_the_nearest_known_one() -> None:
     assert "nor one like it" in problems({"zzz": "5"})["zzz"]
 
 
-@pytest.mark.parametrize("key", ["snowflake.ingestion.method", "snowflake.enable.schematization"])
-def test_the_classic_connector_has_to_be_told_what_its_defaults_would_not_do(key: str) -> None:
-    told = {"snowflake.ingestion.method": "SNOWPIPE_STREAMING", "snowflake.enable.schematization": "true"}
+def test_the_classic_connector_has_to_be_told_what_its_default_would_not_do() -> None:
+    key = "snowflake.ingestion.method"
 
-    assert "is missing" in problems({"connector.class": SINK, **told}, without=(key,))[key]
-    assert load({**LEAST, "connector.class": SINK, **told}).connector_class == SINK
+    assert "is missing" in problems({"connector.class": SINK})[key]
+    assert load({**LEAST, "connector.class": SINK, key: "SNOWPIPE_STREAMING"}).connector_class == SINK
     assert load({**LEAST, "connector.class": STREAMING}).connector_class == STREAMING
+
+
+def test_keys_become_columns_unless_it_is_the_classic_connector_or_whole_records_are_wanted() -> None:
+    classic = {**LEAST, "connector.class": SINK, "snowflake.ingestion.method": "SNOWPIPE_STREAMING"}
+    key = "snowflake.enable.schematization"
+
+    assert load(LEAST).schematization
+    assert load({**LEAST, "connector.class": STREAMING}).schematization
+    assert not load(classic).schematization
+    assert load({**classic, key: "TRUE"}).schematization
+    assert load({**LEAST, key: "false"}).conversion.whole_records
+
+
+@pytest.mark.parametrize("given", [{}, {"snowflake.enable.schematization": "true"}])
+def test_only_json_has_keys_to_make_columns_of(given: dict[str, str]) -> None:
+    text = problems({"value.converter": STRING, **given})["snowflake.enable.schematization"]
+
+    assert "write false for whole records in RECORD_CONTENT, or the JsonConverter" in text
+    assert load(
+        {**LEAST, "value.converter": STRING, "snowflake.enable.schematization": "false"}
+    ).conversion.whole_records
 
 
 def test_json_converters_have_to_say_that_there_are_no_schemas() -> None:

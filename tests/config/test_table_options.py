@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from frazil.config import load
 from frazil.config.table_options import TableOptions
-from frazil.errors import InvalidConfiguration
 from frazil.model import LAYOUT_OF_CREATED
 
 from .connector import LEAST
@@ -117,12 +116,11 @@ def test_a_connector_lists_the_options_that_have_no_effect_for_it() -> None:
     assert [key for key, _ in settings.no_effect] == [f"{KEY}: BASE_LOCATION"]
 
 
-def test_version_2_needs_another_type_for_objects_and_arrays_than_variant() -> None:
-    with pytest.raises(InvalidConfiguration, match=r"write frazil\.nested\.type=json or struct beside it"):
-        load({**LEAST, KEY: "ICEBERG_VERSION = 2"})
+def test_objects_and_arrays_are_json_text_in_version_2_which_has_no_variant() -> None:
+    assert load({**LEAST, KEY: "ICEBERG_VERSION = 2"}).conversion.nested_type == "json"
 
     settings = load({**LEAST, KEY: "ICEBERG_VERSION = 2", "frazil.nested.type": "struct"})
-    assert settings.table_options.format_version == 2
+    assert settings.conversion.nested_type == "struct"
 
 
 @given(st.text())

@@ -33,11 +33,17 @@ def orders(partition: int) -> SourcePartition:
     return SourcePartition("orders", partition)
 
 
+def by_default(table: TableName, _: str) -> str:
+    return f"{table.name}-STREAMING"
+
+
 def statuses(
     tokens: Tokens, latest: Mapping[SourcePartition, Position], source: Clocked | None = None
 ) -> list[ChannelStatus]:
     tables = [(TableName(("public",), "ORDERS"), tokens)]
-    return channels_of("SHOP", tables, latest, Condition("RUNNING"), cast("Source", source) if source else None)
+    return channels_of(
+        "SHOP", tables, latest, Condition("RUNNING"), cast("Source", source) if source else None, pipe_of=by_default
+    )
 
 
 def held(*channels: Channel, **known: Any) -> Tokens:
@@ -95,7 +101,12 @@ def test_the_times_of_records_that_wait_for_several_tables_are_asked_for_at_once
     tables = [(TableName(("public",), "A"), one), (TableName(("public",), "B"), two)]
 
     behind, first, second = channels_of(
-        "SHOP", tables, {orders(0): at(15), orders(1): at(8)}, Condition("RUNNING"), cast("Source", source)
+        "SHOP",
+        tables,
+        {orders(0): at(15), orders(1): at(8)},
+        Condition("RUNNING"),
+        cast("Source", source),
+        pipe_of=by_default,
     )
 
     # Of two tables that wait for records of one partition, only the first are looked for.
@@ -110,7 +121,7 @@ def test_the_channels_of_a_table_that_is_left_out_say_so_and_why() -> None:
     tables = [(TableName(("public",), name), held(Channel("9"))) for name in ("A", "B")]
     left_out = [LeftOut(("public",), "B", "RETRYING", "[catalog_unavailable] it is down", encode(held(Channel("9"))))]
 
-    first, second = channels_of("SHOP", tables, {}, Condition("RUNNING"), None, left_out)
+    first, second = channels_of("SHOP", tables, {}, Condition("RUNNING"), None, left_out, pipe_of=by_default)
 
     assert (first.state, first.reason) == ("RUNNING", None)
     assert (second.state, second.reason) == ("RETRYING", "[catalog_unavailable] it is down")
@@ -120,7 +131,7 @@ def test_what_was_left_out_by_a_connector_that_has_ended_is_as_that_is() -> None
     left_out = [LeftOut(("public",), "ORDERS", "RETRYING", "it was down", encode(held(Channel("9"))))]
     tables = [(TableName(("public",), "ORDERS"), held(Channel("9")))]
 
-    (status,) = channels_of("SHOP", tables, {}, Condition("STOPPED"), None, left_out)
+    (status,) = channels_of("SHOP", tables, {}, Condition("STOPPED"), None, left_out, pipe_of=by_default)
 
     assert (status.state, status.reason) == ("STOPPED", None)
 

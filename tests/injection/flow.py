@@ -8,11 +8,14 @@ to the arguments of all calls. Whatever cannot be followed was not made here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 DOORS = frozenset({"ident", "literal", "literals", "json_path"})
 """What `frazil.sql` makes of text from outside."""
+
+RENDERING = frozenset({("frazil.snowflake.rendering", "rendered"), ("frazil.pipes.sql.record", "sql_of")})
+"""What makes the text of a tree: names and texts in it go through the doors."""
 
 STATEMENTS = frozenset({"execute", "executemany", "executescript", "sql", "query", "query_df", "from_query"})
 """Methods whose first argument is a statement."""
@@ -61,8 +64,9 @@ class Module:
 class Flow:
     """Follows texts through the modules of a program."""
 
-    def __init__(self, sources: Mapping[str, str]) -> None:
-        """Follow through `sources`, by dotted name."""
+    def __init__(self, sources: Mapping[str, str], trusted: Mapping[str, Collection[str]] | None = None) -> None:
+        """Follow through `sources`, by dotted name; in a module, the attributes of `trusted` were made elsewhere."""
+        self._trusted = trusted or {}
         self.modules = {name: Module(name, ast.parse(text)) for name, text in sources.items()}
         self._functions: dict[str, list[tuple[Module, _Function]]] = {}
         self._calls: list[tuple[Module, ast.Call]] = []
@@ -119,14 +123,17 @@ class Flow:
                 ast.FormattedValue() | ast.Starred() | ast.NamedExpr() | ast.Subscript() | ast.Yield() | ast.YieldFrom()
             ):
                 return self._all([node.value], module)
-            case ast.GeneratorExp(elt=each) | ast.ListComp(elt=each) | ast.SetComp(elt=each):
+            case (
+                ast.GeneratorExp(elt=each) | ast.ListComp(elt=each) | ast.SetComp(elt=each) | ast.UnaryOp(operand=each)
+            ):
                 return self.made(each, module)
             case ast.Call():
                 return self._call_made(node, module)
             case ast.Name(id=name):
                 return self._name_made(node, name, module)
             case ast.Attribute(attr=name):
-                return name in self._whole or self._attribute_made(node, module)
+                trusted = name in self._trusted.get(module.name, ())
+                return trusted or name in self._whole or self._attribute_made(node, module)
             case _:
                 return False
 
@@ -135,6 +142,8 @@ class Flow:
         match call.func:
             case ast.Name(id=name) if module.imports.get(name) == ("frazil.sql", name):
                 return name in DOORS
+            case ast.Name(id=name) if module.imports.get(name) in RENDERING:
+                return True
             case ast.Name(id=name) if name in _NUMBERS:
                 return True
             case ast.Name(id=name) if name in _PARTS:
@@ -188,9 +197,13 @@ class Flow:
         return where in self.modules and self._constant_made(self.modules[where], there)
 
     def _attribute_made(self, node: ast.Attribute, module: Module) -> bool:
-        """Whether it is a constant of another module."""
+        """Whether it is a constant of another module, or all that is assigned to it in its class was made here."""
         if not isinstance(node.value, ast.Name):
             return False
+        if node.value.id == "self":
+            around = next((each for each in module.above(node) if isinstance(each, ast.ClassDef)), None)
+            values = [*_assigned(around, node.attr)] if around else []
+            return bool(values) and all(self._binding_made(*each, module) for each in values)
         where = ".".join(module.imports.get(node.value.id, ()))
         return where in self.modules and self._constant_made(self.modules[where], node.attr)
 
@@ -211,6 +224,8 @@ class Flow:
                 return self._part_made(each, place, module)
             case ast.Call(func=ast.Name(id="enumerate")) if place == 0:
                 return True
+            case ast.Call(func=ast.Name(id="zip"), args=parts) if place < len(parts):
+                return self.made(parts[place], module)
             case ast.Name(id=name):
                 values = [each for function in module.above(node) for each in _bound(function, name)]
                 if values and all(isinstance(value, ast.expr) and inner is None for value, inner in values):
@@ -302,6 +317,26 @@ def _bound(function: ast.AST, name: str) -> Iterator[tuple[ast.expr | str, int |
                 for attribute, pattern in zip(attributes, patterns, strict=True):
                     if isinstance(pattern, ast.MatchAs) and pattern.name == name:
                         yield attribute, None
+
+
+def _assigned(around: ast.ClassDef, attribute: str) -> Iterator[tuple[ast.expr, int | None]]:
+    """What is assigned to an attribute of `self`, with its place where it stands for part of a tuple."""
+
+    def is_it(target: ast.expr) -> bool:
+        return ast.unparse(target) == f"self.{attribute}"
+
+    for node in ast.walk(around):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    if is_it(target):
+                        yield value, None
+                    elif isinstance(target, ast.Tuple):
+                        yield from ((value, place) for place, each in enumerate(target.elts) if is_it(each))
+            case ast.AnnAssign(target=target, value=ast.expr() as value) if is_it(target):
+                yield value, None
+            case ast.AugAssign(target=target, value=value) if is_it(target):
+                yield value, None
 
 
 def _unpacked(target: ast.expr, value: ast.expr, name: str) -> Iterator[tuple[ast.expr, int | None]]:

@@ -11,7 +11,7 @@ from tests.injection.texts import NAMES
 from tests.pipes.default.chunks import Table, Worker, column, listed, mapped, struct
 
 from frazil.model import Column, Conversion, ObservedType, Primitive
-from frazil.pipes.default.drift import seen_in
+from frazil.pipes.default.observation import seen_in
 from frazil.pipes.default.projection import Projection
 from frazil.pipes.evolution import columns_for, unambiguous
 from frazil.pipes.naming import folded

@@ -16,6 +16,17 @@ RENDERED = "frazil.snowflake"
 MADE_THERE = "compiled.text (frazil.queries.engine"
 """Where such a text is run."""
 
+COMPILER = "frazil.pipes.sql.compiling"
+"""Where users' pipes become trees, which become text where those of queries do."""
+
+COMPILED = {
+    "frazil.pipes.sql.pipe": ("sql", "source", "condition_source"),
+    "frazil.staging.partitioned": ("sql", "sql_type"),
+    "frazil.layout.partitions": ("sql",),
+}
+"""Where texts are run that were made before, and what they are called there: compiled pipes, keys of
+partitions and what they are made of."""
+
 TESTING = "frazil.testing"
 """What only tests import: its statements are about tables of its own."""
 
@@ -28,7 +39,14 @@ MODULES = {
 def test_statements_are_made_of_constants_and_of_what_doors_return() -> None:
     sources = {name: text for name, text in MODULES.items() if not name.startswith((RENDERED, TESTING))}
 
-    assert [each for each in Flow(sources).foreign() if MADE_THERE not in each] == []
+    assert [each for each in Flow(sources, COMPILED).foreign() if MADE_THERE not in each] == []
+
+
+def test_users_pipes_are_compiled_in_one_place() -> None:
+    makers = {name for name, text in MODULES.items() for made in ("PipeItem(", "PipeSpec(") if made in text}
+
+    assert makers - {"frazil.model.tasks"} == {COMPILER}
+    assert "rendered(" in MODULES["frazil.pipes.sql.record"]
 
 
 def test_texts_and_names_of_queries_are_rendered_by_the_doors() -> None:

@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pyarrow as pa
 import pytest
@@ -19,7 +19,7 @@ from tests.memory import connector
 
 from frazil.cli import log
 from frazil.cli.app import main
-from frazil.cli.channels import _table
+from frazil.cli.channels import _shown
 from frazil.cli.console import complain
 from frazil.cli.printing.documents import write_json
 from frazil.cli.printing.table import WIDE, print_table
@@ -126,9 +126,9 @@ def test_channels_are_shown() -> None:
     status = ChannelStatus(**{each.name: HOSTILE if each.name in texts else 0 for each in fields(ChannelStatus)})
     terminal = Console(file=io.StringIO(), width=5000)
 
-    terminal.print(_table([status]))
+    terminal.print(_shown([replace(status, dropped={HOSTILE: 1})]))
 
-    assert_shown(terminal.file.getvalue(), times=6)  # type: ignore[attr-defined]
+    assert_shown(terminal.file.getvalue(), times=9)  # type: ignore[attr-defined]
 
 
 def test_the_progress_of_connectors_is_shown() -> None:

@@ -19,7 +19,7 @@ from frazil.testing.topics import create_topic, wait_until
 CHANNEL_FIELDS = [
     "connector", "channel", "topic", "partition", "table", "pipe", "offset_token", "latest_offset", "lag_records",
     "lag_seconds", "rows_inserted", "rows_parsed", "rows_error", "records_lost", "last_error", "state", "reason",
-    "last_commit_time", "owner_epoch",
+    "last_commit_time", "owner_epoch", "dropped",
 ]  # fmt: skip
 
 
@@ -82,6 +82,31 @@ def test_channels_shows_tokens_and_lag_while_nothing_runs(landed: Path, broker: 
     vegetables = next(each for each in channels if each["topic"] == "veg-etables" and each["partition"] == 1)
     assert vegetables["table"].startswith("public.VEG_ETABLES_")
     assert (vegetables["lag_records"], vegetables["lag_seconds"]) == (0, 0.0)
+
+
+def test_pipes_are_listed_and_explained_with_records_of_the_topic_and_of_a_file(landed: Path, tmp_path: Path):
+    sample = tmp_path / "sample.jsonl"
+    sample.write_text('{"id": 7, "colour": "red"}\n\n{"id": "seven"}\n')
+
+    listed = frazil("pipes", "--home", landed, "--format", "json")
+    last = frazil("explain", "fruit", "--records", "2", "--home", landed, "--format", "json")
+    tried = frazil("explain", "fruit", "--sample", sample, "--home", landed, "--format", "json")
+    shown = frazil("explain", "FRUIT-STREAMING", "--sample", sample, "--home", landed)
+    unknown = frazil("explain", "bread", "--home", landed)
+
+    pipes = {each["pipe"]: each for each in json.loads(listed.stdout)}
+    assert pipes["FRUIT-STREAMING"]["topics"] == ["fruit"]
+    assert pipes["FRUIT-STREAMING"]["kind"] == "default"
+    trials = json.loads(last.stdout)["trials"]
+    assert [(each["partition"], each["becomes"]) for each in trials] == [(1, "row"), (1, "row")]
+    assert all(each["row"]["id"] == json.loads(each["value"])["id"] for each in trials)
+    first, second = json.loads(tried.stdout)["trials"]
+    assert (first["row"]["id"], first["dropped"]) == (7, ["colour"])
+    assert (second["becomes"], second["column"], second["row"]) == ("reject", "id", None)
+    assert "'seven'" in second["reason"]
+    assert "DuckDB runs:" in shown.stdout
+    assert unknown.returncode == 1
+    assert "FRUIT-STREAMING" in unknown.stderr
 
 
 def test_sql_prints_rows_as_json_objects_csv_and_a_table(landed: Path):
@@ -158,7 +183,7 @@ def test_a_running_connector_can_be_watched_and_exits_0_within_ten_seconds_of_si
     )
     home = tmp_path / "home"
     running = Running([FRAZIL, "run", "--worker", str(worker), "--home", str(home), str(file)], tmp_path / "log")
-    running.until_it_says("created columns")
+    running.until_it_says("changed columns")
 
     counted = frazil("sql", "--home", home, "--format", "json", "select sum(n) as total from quiet")
     watched = frazil("channels", "--home", home, "--format", "json")

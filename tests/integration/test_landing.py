@@ -37,9 +37,8 @@ def test_the_first_records_give_a_new_table_its_columns(connect, topic, rows, sp
             "tags": [1, "x"],
             "at": {"city": "Ø"},
             "mixed": "1",
-            "nothing": None,
         },
-        {"id": 2, "price": 2.5, "ok": None, "name": None, "tags": None, "at": None, "mixed": "two", "nothing": None},
+        {"id": 2, "price": 2.5, "ok": None, "name": None, "tags": None, "at": None, "mixed": "two"},
     ]
     types = {
         field.name: field.dataType.simpleString() for field in spark.table(f"frazil.public.{topic.upper()}").schema
@@ -47,7 +46,7 @@ def test_the_first_records_give_a_new_table_its_columns(connect, topic, rows, sp
     types.pop("RECORD_METADATA")
     assert types == {
         "id": "bigint", "price": "double", "ok": "boolean", "name": "string", "tags": "variant", "at": "variant",
-        "mixed": "string", "nothing": "string",
+        "mixed": "string",
     }  # fmt: skip
     assert metadata[0]["topic"] == topic
     assert [each["offset"] for each in metadata] == [0, 1]
@@ -105,7 +104,7 @@ def test_an_existing_table_is_matched_by_name_ignoring_case(
     assert second["RECORD_METADATA"] == {"partition": 0, "offset": 1}
 
 
-def test_keys_that_come_after_the_first_rows_are_counted_and_dropped(connect, topic, rows, broker: KafkaBroker):
+def test_keys_that_come_after_the_first_rows_become_columns(connect, topic, rows, broker: KafkaBroker):
     produce(broker.bootstrap_servers, topic, ['{"id": 1}'])
     connector = connect(topic)
     caught_up(connector)
@@ -113,9 +112,17 @@ def test_keys_that_come_after_the_first_rows_are_counted_and_dropped(connect, to
     produce(broker.bootstrap_servers, topic, ['{"id": 2, "late": 1}', '{"id": 3, "late": 2}'])
     caught_up(connector)
 
-    assert [row["id"] for row in rows(topic)] == [1, 2, 3]
-    assert "late" not in rows(topic)[0]
-    assert connector.dropped() == {f"public.{topic.upper()}.late": 2}
+    assert [(row["id"], row["late"]) for row in rows(topic)] == [(1, None), (2, 1), (3, 2)]
+
+
+def test_keys_that_get_no_column_are_counted_and_dropped(connect, topic, rows, broker: KafkaBroker):
+    produce(broker.bootstrap_servers, topic, ['{"id": 1}'])
+    connector = connect(topic, **{"frazil.schema.contract": "columns=discard"})
+    caught_up(connector)
+
+    assert list(rows(topic)[0]) == ["RECORD_METADATA"]
+    assert connector.dropped() == {f"public.{topic.upper()}.id": 1}
+    assert [each.dropped for each in connector.status()] == [{"id": 1}]
 
 
 def test_without_tolerance_everything_before_a_bad_record_lands_and_the_error_says_where_it_is(

@@ -26,7 +26,7 @@ def test_a_connector_whose_jvm_is_killed_ends_with_1_and_says_why(topic: str, br
     )
     log = tmp_path / "log"
     running = Running([FRAZIL, "run", str(file)], log)
-    running.until_it_says("created columns")
+    running.until_it_says("changed columns")
     (jvm,) = [each for each in psutil.Process(running.process.pid).children() if "java" in each.name()]
 
     jvm.kill()

@@ -52,7 +52,7 @@ def test_the_newest_opener_wins_also_where_each_has_a_spark_of_its_own(
 
     send(broker, topic, range(20))
     older = start(command, "older")
-    older.until_it_says("created columns")
+    older.until_it_says("changed columns")
     newer = start(command, "newer")
     newer.until_it_says("opened a table")
     send(broker, topic, range(20, 40))

@@ -13,14 +13,14 @@ from typing import Literal
 from tests.memory.table import Files, MemoryTable, TableSnapshot, Unsorted, require_sorted, with_snapshot
 
 from frazil.errors import CatalogUnavailable, TableMissing, TableReplaced
-from frazil.model import Column, Conversion, SchemaChange, StagedFile, TableName, WriteShape
+from frazil.model import EVOLUTION, Column, Conversion, SchemaChange, StagedFile, TableName, WriteShape
 from frazil.pipes.record_metadata import created_type
 from frazil.pipes.stored import PREFIX
 from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.expiry import kept, named_by_snapshots, needed_by_others, oldest_kept
-from frazil.tables.rules.schema import remaining
+from frazil.tables.rules.schema import may_evolve, remaining
 from frazil.tables.rules.state import MemoryState, ancestors
 
 Outcome = Literal["told", "lost", "never", "late"]
@@ -171,6 +171,8 @@ class MemoryTarget:
     def shape(self) -> WriteShape:
         """What files are to be staged for now."""
         rows = bool(self._table.rows(self._state.current_id)) if self._state.current_id else False
+        created = self._state.property(CREATED_BY) == "true"
+        evolves = may_evolve(self._state.property(EVOLUTION), created=created)
         return WriteShape(
             table=self.name,
             uuid=self.uuid,
@@ -179,7 +181,8 @@ class MemoryTarget:
             sort_order_id=self._state.sort_order_id,
             columns=self._state.schema,
             has_rows=rows,
-            evolves=not rows and self._state.property(CREATED_BY) == "true",
+            evolves=evolves is True,
+            is_frozen=evolves is False,
         )
 
     def begin(self) -> MemorySwap:

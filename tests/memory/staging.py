@@ -31,7 +31,7 @@ from frazil.model import (
     TableTask,
     Task,
 )
-from frazil.pipes.default.drift import seen_in
+from frazil.pipes.default.observation import seen_in
 from frazil.pipes.naming import folded
 from frazil.records.new_keys import NewKeys
 from frazil.sources.kafka.positions import KafkaPosition

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from frazil.model import Column, FieldPath, IcebergType, SchemaChange, SourcePartition, StructType
+from frazil.model import Column, IcebergType, SchemaChange, SourcePartition
+from frazil.pipes.changes import changed
 from frazil.tables.base import RaceLost
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, WAP, LogEntry, MemorySnapshot, MemoryState, log_without
 
@@ -208,8 +209,8 @@ class MemoryTable:
         """Change the columns."""
         for name, kind in change.add.items():
             self.add_column(name, kind)
-        if change.widen or change.relax:
-            self.reshape(_changed(self.state.schema, change))
+        if change.grow or change.widen or change.relax:
+            self.reshape(changed(self.state.schema, replace(change, add={})))
 
     def drop_column(self, name: str) -> None:
         """Drop a column."""
@@ -294,15 +295,3 @@ def require_sorted(base: MemoryState, state: MemoryState) -> None:
         raise Unsorted("[BUG] Expected sorted snapshot log entries.")
     if state.last_updated - base.last_updated < -_SKEW:
         raise Unsorted("Invalid update timestamp: before the latest metadata log entry timestamp")
-
-
-def _changed(columns: Sequence[Column], change: SchemaChange, within: FieldPath = ()) -> tuple[Column, ...]:
-    """Columns, or fields of structs, after a change."""
-    made = []
-    for column in columns:
-        path = (*within, column.name)
-        kind = change.widen.get(path, column.type)
-        if isinstance(kind, StructType):
-            kind = StructType(_changed(kind.fields, change, path))
-        made.append(replace(column, type=kind, required=column.required and path not in change.relax))
-    return tuple(made)

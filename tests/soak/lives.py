@@ -29,7 +29,7 @@ WHILE_STARTING: Final = "killed while starting"
 EARLY: Final = (DURING_OPEN, WHILE_STARTING)
 """Ends of a process that has not landed anything yet."""
 
-AT_POINTS: Final = tuple(f"killed at {point}" for point in POINTS)
+AT_POINTS: Final = tuple(f"killed at {point}" for point in POINTS if not point.endswith("_evolve"))
 KILLS: Final = ("killed", WHILE_STARTING, *AT_POINTS, "JVM killed")
 """Ends by `kill -9`: of the process with all that belongs to it, or of its JVM alone."""
 

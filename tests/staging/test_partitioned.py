@@ -58,7 +58,7 @@ def test_each_partition_has_one_file_for_all_chunks(worker: Worker) -> None:
     held = PartitionedRows(worker.connection, shape, by((day, LayoutTransform("month"))), worker.scratch)
     for start in range(0, 30, 10):
         rows = [f"{n}, DATE '2024-01-01' + {7 * n}" for n in range(start, start + 10)]
-        held.add(selected(shape, *rows), 1)
+        held.take(selected(shape, *rows), 1)
 
     files = found(worker, held)
 
@@ -72,7 +72,7 @@ def test_each_partition_has_one_file_for_all_chunks(worker: Worker) -> None:
 def test_rows_without_a_value_and_zeros_of_both_signs_have_partitions_of_their_own(worker: Worker) -> None:
     x, _ = shape = columns(x="double", n="long")
     held = PartitionedRows(worker.connection, shape, by((x, IDENTITY)), worker.scratch)
-    held.add(selected(shape, "'0.0', 1", "'-0.0', 2", "'nan', 3", "NULL, 4", "'-inf', 5", "'-0.0', 6"), 1)
+    held.take(selected(shape, "'0.0', 1", "'-0.0', 2", "'nan', 3", "NULL, 4", "'-inf', 5", "'-0.0', 6"), 1)
 
     files = {repr(each.values[0]): [n for _, n in rows] for each, rows in found(worker, held).items()}
 
@@ -84,7 +84,7 @@ def test_a_tuple_of_several_fields_is_one_partition_also_where_values_are_missin
     held = PartitionedRows(
         worker.connection, shape, by((a, IDENTITY), (b, LayoutTransform("truncate", 10))), worker.scratch
     )
-    held.add(selected(shape, "'x', 11", "'x', 19", "'x', NULL", "NULL, -1", "NULL, NULL", "NULL, NULL"), 1)
+    held.take(selected(shape, "'x', 11", "'x', 19", "'x', NULL", "NULL, -1", "NULL, NULL", "NULL, NULL"), 1)
 
     files = {each.values: [b for _, b in rows] for each, rows in found(worker, held).items()}
 
@@ -94,11 +94,11 @@ def test_a_tuple_of_several_fields_is_one_partition_also_where_values_are_missin
 def test_a_statement_that_fails_leaves_what_was_held(worker: Worker) -> None:
     (x,) = shape = columns(x="long")
     held = PartitionedRows(worker.connection, shape, by((x, IDENTITY)), worker.scratch)
-    held.add(selected(shape, "1", "2"), 1)
+    held.take(selected(shape, "1", "2"), 1)
 
     with pytest.raises(duckdb.Error, match="bad"):
-        held.add("SELECT CASE WHEN n < 5000 THEN n ELSE error('bad')::BIGINT END FROM range(10000) AS r(n)", 1)
-    held.add(selected(shape, "2"), 1)
+        held.take("SELECT CASE WHEN n < 5000 THEN n ELSE error('bad')::BIGINT END FROM range(10000) AS r(n)", 1)
+    held.take(selected(shape, "2"), 1)
 
     assert {each.values: rows for each, rows in found(worker, held).items()} == {(1,): [(1,)], (2,): [(2,), (2,)]}
 
@@ -106,7 +106,7 @@ def test_a_statement_that_fails_leaves_what_was_held(worker: Worker) -> None:
 def test_columns_may_be_called_like_anything_within(worker: Worker) -> None:
     k0, *_ = shape = columns(k0="long", number="long", c1="long")
     held = PartitionedRows(worker.connection, shape, by((k0, IDENTITY)), worker.scratch)
-    held.add(selected(shape, "1, 2, 3", "4, 5, 6"), 1)
+    held.take(selected(shape, "1, 2, 3", "4, 5, 6"), 1)
 
     assert sorted(found(worker, held).values()) == [[(1, 2, 3)], [(4, 5, 6)]]
 
@@ -125,7 +125,7 @@ def test_rows_are_sorted_within_each_file(worker: Worker, partitions: int) -> No
         for n in range(50)
     ]
     for part in range(0, 50, 10):
-        held.add(selected(shape, *rows[part : part + 10], f"{part % partitions}, 1, NULL"), 1)
+        held.take(selected(shape, *rows[part : part + 10], f"{part % partitions}, 1, NULL"), 1)
 
     files = found(worker, held)
 
@@ -140,7 +140,7 @@ def test_a_table_without_partitions_is_sorted_as_well(worker: Worker) -> None:
     (x,) = shape = columns(x="double")
     files = ChunkFiles(worker.connection, shape, Layout(order=(SortField(x.id, IDENTITY, nulls_first=False),)))
 
-    written = files.add(selected(shape, "'2'", "'nan'", "NULL", "'-1'"), 1, worker.scratch / "a.parquet")
+    written = files.take(selected(shape, "'2'", "'nan'", "NULL", "'-1'"), 1, worker.scratch / "a.parquet")
 
     assert str(worker.read(written.path)) == "[(-1.0,), (2.0,), (nan,), (None,)]"
 
@@ -150,7 +150,7 @@ def test_buckets_of_texts_and_nested_values_land_whole(worker: Worker) -> None:
     layout = by((t, LayoutTransform("bucket", 4)))
     hashing.teach(worker.connection, layout)
     held = PartitionedRows(worker.connection, shape, layout, worker.scratch)
-    held.add(
+    held.take(
         selected(shape, *(f"""'{n}', '{{"n": [{n}]}}'::JSON, {{'a': {n}}}""" for n in range(100))),
         1,
     )
@@ -165,7 +165,7 @@ def test_buckets_of_texts_and_nested_values_land_whole(worker: Worker) -> None:
 def test_files_have_the_ids_of_their_columns_and_nothing_else(worker: Worker) -> None:
     x, y = shape = columns(x="long", y="string")
     held = PartitionedRows(worker.connection, shape, by((x, LayoutTransform("truncate", 10))), worker.scratch)
-    held.add(selected(shape, "1, 'a'", "11, 'b'"), 1)
+    held.take(selected(shape, "1, 'a'", "11, 'b'"), 1)
 
     for written in held.write():
         fields = pq.read_schema(written.path)

@@ -15,7 +15,7 @@ from frazil.cli import log
 from frazil.cli.catalogs import opening_ahead
 from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
-from frazil.cli.options import Home, Worker, home_of
+from frazil.cli.options import Format, Home, Worker, home_of
 from frazil.errors import FrazilError, InvalidConfiguration
 
 FAILED = 1
@@ -66,6 +66,39 @@ def sql(
         from frazil.cli.sql import Wanted, run_sql
 
         return run_sql(query, file, Wanted(format, output), home_of(home), worker)
+
+
+@app.command
+def pipes(
+    *,
+    home: Home = None,
+    worker: Worker = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """List the pipes that records come through, and the topics of each."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.pipes import show_pipes
+
+        return show_pipes(home_of(home), worker, format)
+
+
+@app.command
+def explain(
+    name: Annotated[str, Parameter(help="A pipe, or a table for the pipe of its name.")],
+    *,
+    sample: Annotated[
+        Path | None, Parameter(help="A file with a record's JSON document a line; default the topic's last records.")
+    ] = None,
+    records: Annotated[int, Parameter(help="How many of the last records of each partition.")] = 5,
+    home: Home = None,
+    worker: Worker = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Show what a pipe does, and what it makes of records: rows, or why not. Nothing is written."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.pipes import explain_pipe
+
+        return explain_pipe(name, sample, records, home_of(home), worker, format)
 
 
 @app.command

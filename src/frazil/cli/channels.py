@@ -12,9 +12,10 @@ from typing import Final, Literal
 
 import orjson
 import structlog
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
@@ -26,6 +27,9 @@ from frazil.cycle import sharing
 from frazil.errors import Transient
 from frazil.model import ChannelStatus
 from frazil.tables.rules.tokens import Tokens
+
+_KEYS: Final = 20
+"""Keys that a line names; JSON has them all."""
 
 _EVERY: Final = 2.0
 """Seconds between two looks."""
@@ -84,8 +88,18 @@ def _tell_of_sharing(held: Sequence[ConnectorTokens]) -> None:
             sharing.tell(table, found)
 
 
-def _shown(found: Sequence[ChannelStatus]) -> RichTable | str:
-    return _table(found) if found else "No connector has opened a table yet."
+def _shown(found: Sequence[ChannelStatus]) -> Group | str:
+    return Group(_table(found), *_dropped(found)) if found else "No connector has opened a table yet."
+
+
+def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
+    """A line for each table that lacks columns for values of records."""
+    by_table = {(each.connector, each.table): each.dropped for each in found if each.dropped}
+    for (connector, table), dropped in by_table.items():
+        most = sorted(dropped.items(), key=lambda each: (-each[1], each[0]))
+        counts = ", ".join(f"{key} {count:,}" for key, count in most[:_KEYS])
+        more = f" and {len(most) - _KEYS} more keys" if len(most) > _KEYS else ""
+        yield cell(f"{connector} dropped values of keys without a column in {table}: {counts}{more}")
 
 
 def _table(found: Sequence[ChannelStatus]) -> RichTable:

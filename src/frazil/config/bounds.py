@@ -77,7 +77,6 @@ OF_KEYS: Mapping[str, Bound] = {
     "snowflake.cache.pipe.exists.expire.ms": _POSITIVE,
     "snowflake.cache.table.exists": _FLAG,
     "snowflake.cache.table.exists.expire.ms": _POSITIVE,
-    "snowflake.enable.schematization": _FLAG,
     "snowflake.feature.assert.partition.assignment": _FLAG,
     "snowflake.feature.normalize.time": _FLAG,
     "snowflake.feature.precommit.client.recovery": _FLAG,

@@ -89,19 +89,12 @@ def _is_read_elsewhere(key: str) -> bool:
 
 def _not_default(given: Mapping[str, str]) -> Iterator[Problem]:
     """Keys that have to be given, for what a connector does without them is not built yet."""
-    if given.get("connector.class") == SINK:
-        if "snowflake.ingestion.method" not in given:
-            yield Problem(
-                "snowflake.ingestion.method",
-                "is missing, and this connector's default is SNOWPIPE: loading by Snowpipe files, which is not built "
-                "yet. Write snowflake.ingestion.method=SNOWPIPE_STREAMING.",
-            )
-        if "snowflake.enable.schematization" not in given:
-            yield Problem(
-                "snowflake.enable.schematization",
-                "is missing, and this connector's default is false: whole records in one RECORD_CONTENT column, which "
-                "is not built yet. Write snowflake.enable.schematization=true for one column per key.",
-            )
+    if given.get("connector.class") == SINK and "snowflake.ingestion.method" not in given:
+        yield Problem(
+            "snowflake.ingestion.method",
+            "is missing, and this connector's default is SNOWPIPE: loading by Snowpipe files, which is not built "
+            "yet. Write snowflake.ingestion.method=SNOWPIPE_STREAMING.",
+        )
 
 
 def _unknown(key: str, settings: Collection[str]) -> Problem:

@@ -19,7 +19,7 @@ BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 KEY_CONVERTERS = {STRING: "string", BYTES: "bytes", JSON: "json"}
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 HEADER_CONVERTERS = {SIMPLE: "simple", STRING: "string", JSON: "json", BYTES: "bytes"}
-VALUE_CONVERTERS = {JSON: "json"}
+VALUE_CONVERTERS = {JSON: "json", STRING: "string", BYTES: "bytes"}
 
 _DEFAULTS = {"key.converter": STRING, "value.converter": JSON, "header.converter": SIMPLE}
 _READ = {JSON: "schemas.enable", STRING: "converter.encoding"}

@@ -120,9 +120,6 @@ NOT_YET: Mapping[str, NotYet] = {
         "a dead-letter topic is", instead="Remove the key; with errors.tolerance=all rejects are kept in files."
     ),
     "predicates": NotYet("predicates of transforms are"),
-    "snowflake.enable.schematization": NotYet(
-        "landing whole records in one RECORD_CONTENT column is", ("true",), "Write true."
-    ),
     "snowflake.feature.structured.record.metadata.enabled": NotYet("RECORD_METADATA as one JSON text is", ("true",)),
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."

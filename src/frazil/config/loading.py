@@ -119,6 +119,8 @@ def _problems(error: ValidationError, given: Mapping[str, str], source: type[Sou
         if detail["type"] == "default_factory_not_called":
             continue  # the field it depends on has a problem of its own
         key = str(detail["loc"][-1])
+        if key in ConnectorSettings.model_fields:  # what is wrong with a default is told by the field's name
+            key = keys_of(ConnectorSettings.model_fields[key])[-1]
         context = detail.get("ctx", {})
         if detail["type"] == "missing":
             yield from _missing(by_key[key], given)

@@ -26,8 +26,9 @@ class RowSettings(SettingsBase):
     value_converter: Annotated[str, values.one_of(converters.VALUE_CONVERTERS)] = Field(
         validation_alias=Keys("value.converter"), examples=[converters.JSON]
     )
-    """How record values are read: `org.apache.kafka.connect.json.JsonConverter`. It needs
-    `value.converter.schemas.enable=false` beside it, as Kafka Connect's default is true."""
+    """How record values are read: JsonConverter; or, for whole records (`snowflake.enable.schematization=false`),
+    StringConverter or ByteArrayConverter, by full class name. The JSON one needs `value.converter.schemas.enable=false`
+    beside it, as Kafka Connect's default is true."""
 
     header_converter: Annotated[str, values.one_of(converters.HEADER_CONVERTERS)] = Field(
         validation_alias=Keys("header.converter"),

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AliasChoices as Keys
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from frazil.config import connector_classes, values
-from frazil.config.kafka import STREAMING
+from frazil.config.contract import contract as schema_contract
+from frazil.config.contract import shown
+from frazil.config.kafka import SINK, STREAMING
 from frazil.config.names import sanitise
 from frazil.config.pace import PaceSettings
 from frazil.config.rows import RowSettings
@@ -21,7 +24,7 @@ from frazil.config.settings_base import Flag
 from frazil.config.source import SourceSettings
 from frazil.config.table_options import TableOptions
 from frazil.config.topic2table import Topic2Table
-from frazil.model import MOST_COLUMNS
+from frazil.model import MOST_COLUMNS, Conversion, SchemaContract
 
 MEBIBYTE = 1 << 20
 
@@ -48,16 +51,20 @@ def _topic2table(value: object, info: ValidationInfo) -> object:
     return Topic2Table.read(value, regex=info.data.get("topic2table_regex", False))
 
 
-def _table_options(value: object, info: ValidationInfo) -> object:
-    if not isinstance(value, str):
-        return value
-    options = TableOptions.read(value)
-    if options.format_version == 2 and info.data.get("nested_type") == "variant":
+def _table_options(value: object) -> object:
+    return TableOptions.read(value) if isinstance(value, str) else value
+
+
+def _schematization(value: object, info: ValidationInfo) -> object:
+    """Keys become columns of JSON objects only."""
+    columns = values.boolean(value) if isinstance(value, str) else value
+    converter = info.data.get("value_converter", "json")
+    if columns and converter != "json":
         raise ValueError(
-            f"{value!r} asks for Iceberg's version 2, which has no VARIANT for objects and arrays; write "
-            "frazil.nested.type=json or struct beside it, or ICEBERG_VERSION = 3"
+            f"is true, and the value.converter {converter!r} gives no keys to make columns of; write false for whole "
+            "records in RECORD_CONTENT, or the JsonConverter"
         )
-    return options
+    return columns
 
 
 class ConnectorSettings(RowSettings, PaceSettings):
@@ -75,6 +82,15 @@ class ConnectorSettings(RowSettings, PaceSettings):
 
     source: Annotated[SourceSettings, BeforeValidator(_source)]
     """What is read, and how: the settings that the connector's class brings, such as `KafkaSettings`."""
+
+    schematization: Annotated[bool, BeforeValidator(_schematization)] = Field(
+        validation_alias=Keys("snowflake.enable.schematization"),
+        default_factory=lambda given: given["connector_class"] != SINK,
+        validate_default=True,
+        json_schema_extra={"default": f"`true`; `false` for `{SINK.rpartition('.')[2]}`"},
+    )
+    """Whether the keys of records become columns; otherwise whole records go to a column RECORD_CONTENT, VARIANT or, in
+    Iceberg's version 2, JSON text (docs/how-to/whole-records.md)."""
 
     topic2table_regex: Flag = Field(validation_alias=Keys("snowflake.topic2table.map.regex.replacement"), default=False)
     """Whether the tables of `snowflake.topic2table.map` may use the groups of its topics, as `$1` or `${name}`. Then
@@ -153,8 +169,24 @@ class ConnectorSettings(RowSettings, PaceSettings):
     columns_max: Annotated[int, values.by(values.integer(at_least=1))] = Field(
         validation_alias=Keys("frazil.columns.max"), default=MOST_COLUMNS
     )
-    """The most columns a table frazil created gets from its first records, at least 1; fields of structs count as
-    columns. Values of keys beyond them are dropped and counted."""
+    """The most columns a table gets from the keys of its records, at least 1; fields of structs count as columns. What
+    becomes of keys beyond them says `beyond` in `frazil.schema.contract`."""
+
+    columns_per_cycle: Annotated[int, values.by(values.integer(at_least=1))] = Field(
+        validation_alias=Keys("frazil.columns.max.per.cycle"), default=50
+    )
+    """The most columns that one cycle adds to a table which holds rows already, at least 1; what becomes of keys beyond
+    them in that cycle says `beyond`, too."""
+
+    contract: Annotated[SchemaContract, values.by(schema_contract)] = Field(
+        validation_alias=Keys("frazil.schema.contract"),
+        default=SchemaContract(),
+        json_schema_extra={"default": f"`{shown(SchemaContract())}`"},
+    )
+    """What becomes of records that do not fit their table, as `what=rule` entries separated by commas. `columns` says
+    about keys without a column, `types` about values that do not fit their column: `evolve` changes the table,
+    `freeze` rejects the record, `discard` drops and counts the value, `rescue` puts it into the column _RESCUED_DATA.
+    `beyond` decides about keys too many to become columns, as the last three (docs/how-to/schema-evolution.md)."""
 
     on_data_loss: Annotated[Literal["fail", "skip"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.on.data.loss"), default="fail"
@@ -217,6 +249,14 @@ class ConnectorSettings(RowSettings, PaceSettings):
 
     no_effect: tuple[tuple[str, str], ...] = ()
     """Given keys that change nothing about what lands, each with the reason."""
+
+    @property
+    def conversion(self) -> Conversion:
+        """How records become rows."""
+        # Iceberg's version 2 has no VARIANT.
+        as_text = self.nested_type == "variant" and self.table_options.format_version == 2
+        nested = "json" if as_text else self.nested_type
+        return replace(super().conversion, nested_type=nested, whole_records=not self.schematization)
 
     @property
     def key(self) -> str:

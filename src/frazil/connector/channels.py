@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import ENDED, Condition, State
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
-from frazil.pipes.naming import default_pipe
 from frazil.sources.base import Source
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens, encode
@@ -27,7 +26,10 @@ def all_channels(
     failing = ingestion.failing
     tables = {name: opened.tokens for name, opened in [*ingestion.tables.items()]}
     tables |= {name: failure.tokens for name, failure in failing.items()}
-    return channels_of(connector, tables.items(), ingestion.plan.latest, condition, source, left_out_of(failing))
+    left_out = left_out_of(failing)
+    return channels_of(
+        connector, tables.items(), ingestion.plan.latest, condition, source, left_out, pipe_of=ingestion.pipe_of
+    )
 
 
 def left_out_of(failing: Mapping[TableName, TableFailure]) -> tuple[LeftOut, ...]:
@@ -51,6 +53,8 @@ def channels_of(
     condition: Condition,
     source: Source | None,
     left_out: Iterable[LeftOut] = (),
+    *,
+    pipe_of: Callable[[TableName, str], str],
 ) -> list[ChannelStatus]:
     """One entry for every channel of one connector.
 
@@ -62,6 +66,7 @@ def channels_of(
         source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while
             there are any.
         left_out: the tables that are left out while it goes on.
+        pipe_of: the pipe between a table and a topic.
     """
     apart = () if condition.state in ENDED else left_out
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
@@ -85,7 +90,7 @@ def channels_of(
             topic=partition.topic,
             partition=partition.partition,
             table=str(name),
-            pipe=default_pipe(name.name),
+            pipe=pipe_of(name, partition.topic),
             offset_token=channel.token,
             latest_offset=latest[partition].last if partition in latest else None,
             lag_records=tokens.start(partition).distance(latest[partition]) if partition in latest else None,
@@ -101,6 +106,7 @@ def channels_of(
             reason=by_table.get(name, condition).reason,
             last_commit_time=_time(channel),
             owner_epoch=tokens.epoch,
+            dropped=dict(tokens.dropped),
         )
         for name, tokens, partition, channel in found
     ]

@@ -19,6 +19,7 @@ from frazil.connector.states import Condition, State
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.errors import FrazilError
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
+from frazil.pipes.stored import of_channel
 from frazil.sources import kinds
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
@@ -40,13 +41,20 @@ class _Asked:
     tables: Sequence[tuple[TableName, Tokens]]
     condition: Condition
     left_out: Sequence[LeftOut]
+    pipes: Mapping[TableName, Sequence[str]]
+    """The names of the users' pipes that the tables have."""
 
     @property
     def partitions(self) -> list[SourcePartition]:
         return sorted({partition for _, tokens in self.tables for partition, _ in tokens.channels()})
 
     def channels(self, latest: Mapping[SourcePartition, Position], source: Source | None) -> list[ChannelStatus]:
-        return channels_of(self.connector, self.tables, latest, self.condition, source, self.left_out)
+        return channels_of(
+            self.connector, self.tables, latest, self.condition, source, self.left_out, pipe_of=self._pipe_of
+        )
+
+    def _pipe_of(self, table: TableName, topic: str) -> str:
+        return of_channel(self.pipes.get(table, ()), topic, table.name)
 
 
 class _Desk:
@@ -142,7 +150,7 @@ def _asked(connector: str, held: Sequence[ConnectorTokens], known: Registered | 
     opened = {each.table.name: each.tokens for each in held}
     tables = [*({name: each.tokens for name, each in left_out.items()} | opened).items()]
     condition = Condition(known.current_state() if known else State.STOPPED)
-    return _Asked(connector, tables, condition, [*left_out.values()])
+    return _Asked(connector, tables, condition, [*left_out.values()], {each.table.name: each.pipes for each in held})
 
 
 def _by_connector(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, Terminal
+from frazil.pipes.stored import PREFIX as PIPES
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.table import Table
 from frazil.tables.rules.tokens import PREFIX, Tokens, read
@@ -24,6 +25,8 @@ class ConnectorTokens:
     """The connector's key."""
 
     tokens: Tokens
+    pipes: tuple[str, ...]
+    """The names of the users' pipes that the table has."""
 
 
 def tables_of(catalog: Catalog) -> Iterator[Table]:
@@ -53,6 +56,7 @@ def connector_tokens(catalog: Catalog, despite: tuple[type[Terminal], ...] = ())
     """
     for table in tables_of(catalog):
         state = table.state()
+        pipes = tuple(state.properties_under(PIPES))
         for connector in sorted(state.properties_under(PREFIX)):
             try:
                 tokens = read(state, str(table.name), connector, despite)
@@ -60,4 +64,4 @@ def connector_tokens(catalog: Catalog, despite: tuple[type[Terminal], ...] = ())
                 _log.error("the tokens of a connector cannot be read", connector=connector, cause=str(error))
                 continue
             if tokens is not None:
-                yield ConnectorTokens(table, connector, tokens)
+                yield ConnectorTokens(table, connector, tokens, pipes)

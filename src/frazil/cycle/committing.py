@@ -19,6 +19,7 @@ from frazil.cycle.uncommitted import Uncommitted
 from frazil.cycle.warnings_log import WarningsLog
 from frazil.errors import FrazilError, StageFailed
 from frazil.model import Staged, StagedTable, TableName
+from frazil.records.dropped import KeptDropped
 from frazil.sources.base import TopicFacts
 from frazil.tables import reject_lists
 from frazil.tables.commit import Committed, commit
@@ -87,6 +88,11 @@ class Committing:
             written.append(listed)
         if reject := first_reject(staged):
             tokens = replace(tokens, last_error=last_error(reject))
+        dropped = KeptDropped(tokens.dropped)
+        for part in staged:
+            for key, count in part.dropped.items():
+                dropped.note(key, count)
+        tokens = replace(tokens, dropped=dict(dropped))
         tokens = replace(
             tokens, commit=stage.id, owner=self._opener.owner, opener=self._opener.opener, epoch=opened.epoch
         )

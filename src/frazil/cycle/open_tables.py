@@ -24,6 +24,9 @@ class OpenTable:
     topics: set[str] = field(default_factory=set)
     """The topics that feed it."""
 
+    pipes: tuple[str, ...] = ()
+    """The names of the users' pipes that the table had when it was looked at last."""
+
     since: int = 0
     """The sequence number of the snapshot that opened it."""
 

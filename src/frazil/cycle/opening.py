@@ -12,11 +12,12 @@ import structlog
 
 from frazil import faults
 from frazil.config import ConnectorSettings
-from frazil.cycle import sharing
+from frazil.cycle import sharing, whole_records
 from frazil.cycle.destinations import Destinations, Routing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.orphan_cleanup import OrphanCleanup
+from frazil.cycle.pipes import stored_pipes
 from frazil.cycle.table_policy import TablePolicy
 from frazil.errors import (
     Fenced,
@@ -64,9 +65,11 @@ class Opener:
 
         Raises:
             TableNotCreated: there is none, and none is to be created.
+            TableWithoutContent: whole records cannot go to it.
             TokensMissing: it lacks records that were landed, and the configuration says to stop.
         """
         table = self._found_or_created(name, topics)
+        whole_records.prepare(table, self._settings.conversion)
         while True:
             state = table.state()
             known, despite = self.renewal.known(state, str(name))
@@ -94,7 +97,8 @@ class Opener:
             self.sweeper.opened(table, last_commit(state, known, self._settings.key))
             _log.info("opened a table", connector=self._settings.name, table=str(name), owner_epoch=epoch)
             fed_by = {facts.topic for facts in topics}
-            return OpenTable(table, table.uuid, committed, epoch, fed_by, committed.snapshot_seq)
+            pipes = tuple(stored_pipes(table.state()))
+            return OpenTable(table, table.uuid, committed, epoch, fed_by, pipes, committed.snapshot_seq)
 
     def add_topics(self, opened: OpenTable, topics: Sequence[TopicFacts]) -> None:
         """Open topics that appeared after the table was opened, as the first ones were."""

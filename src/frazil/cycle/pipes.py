@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import structlog
@@ -27,15 +28,14 @@ class Pipes:
         """What a user's pipe is called that takes a topic's records: as the table that the topic is mapped to."""
         return self._settings.topic2table.resolve(topic, sanitised=self._settings.sanitize_table_names).name
 
-    def of(self, table: TableName, topic: str, state: TableState) -> PipeSpec | None:
-        """The user's pipe between a topic and a table; None where it is the default pipe.
+    def of(self, table: TableName, topic: str, state: TableState, stored: Mapping[str, StoredPipe]) -> PipeSpec | None:
+        """The user's pipe between a topic and a table that has these; None where it is the default pipe.
 
         Raises:
             PipeBroken: it does not go with the table's columns.
             PipeGone: the pipe that led to a table of another name than the topic's is not there any more.
             PipeRefused: there is one, and the configuration does not go with that.
         """
-        stored = stored_pipes(state)
         names = {each: each for each in stored}
         wanted = self.name(topic)
         name = matching(names, wanted)
@@ -69,8 +69,7 @@ class Pipes:
 
 def stored_pipes(state: TableState) -> dict[str, StoredPipe]:
     """The pipes that users wrote for a table, by name."""
-    found = {name: decode(name, text) for name, text in state.properties_under(PREFIX).items()}
-    return {name: each for name, each in found.items() if each is not None}
+    return {name: decode(name, text) for name, text in state.properties_under(PREFIX).items()}
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@
    is left out, and the others go on.
 3. Plan ranges from the tokens to the latest positions, of the channels that are due; nothing due means no Spark job.
 4. Stage: one Spark job reads, converts, projects and writes Parquet files nobody sees yet.
-5. Evolve: while a table frazil created holds no row, new keys become columns and their ranges are staged again.
+5. Evolve: a table that records do not fit yet changes for them, in one commit, and their ranges are staged again.
 6. Commit each table: data files, tokens and the list of reject files, in one swap. Several at a time.
 7. Rejects wait in the outbox that the tokens name.
 8. Acknowledge: publish the consumer group's offsets.
@@ -62,6 +62,7 @@ from frazil.errors import (
     stage_error,
 )
 from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
+from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.base import TableCatalog
@@ -70,7 +71,7 @@ _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
 
 _EVOLUTIONS = 8
-"""Times one cycle may add columns to a table before its records are given up on."""
+"""Times one cycle may change a table before its records are given up on."""
 
 _log = structlog.get_logger(__name__)
 
@@ -139,6 +140,11 @@ class Ingestion:
     def failing(self) -> Mapping[TableName, TableFailure]:
         """The tables that are left out of cycles; any thread may ask."""
         return self._set.failures.failing
+
+    def pipe_of(self, table: TableName, topic: str) -> str:
+        """The name of the pipe between a table and a topic, as far as is known; any thread may ask."""
+        opened = self.tables.get(table)
+        return self._tasks.pipe_of(opened, topic) if opened else default_pipe(table.name)
 
     @property
     def stalled(self) -> FrazilError | None:
@@ -322,22 +328,24 @@ class Ingestion:
         return _only(staged, self._set.working())
 
     def _evolved(self, staged: Sequence[Staged]) -> list[Staged]:
-        """Step 5: give tables their columns, and stage again what saw new keys."""
+        """Step 5: change tables as their records need it, and stage those again."""
         done = list(staged)
         for _ in range(_EVOLUTIONS):
-            drifted = by_table(part for part in parts(done) if part.drift)
+            drifted = by_table(part for part in parts(done) if part.is_outgrown)
             if not drifted:
                 return done
+            faults.reach("before_evolve")
             answers = self._together.each(self._evolving.evolve, [*drifted.items()])
             self._set.fail(errors_in(drifted, answers))
+            faults.reach("after_evolve")
             done = self._of_working(done)
             again = [_again(task) for task in done if _drifts(task)]
             done = [task for task in done if not _drifts(task)]
             done += self._run(again, [each for ranges in again for each in ranges])
             done = self._of_working(done)
-        reason = f"{_EVOLUTIONS} rounds of new columns were not enough"
-        drifted = by_table(part for part in parts(done) if part.drift)
-        self._set.fail({name: StageFailed(f"the first records of {name}", reason) for name in drifted})
+        reason = f"it was changed {_EVOLUTIONS} times, and they still do not fit"
+        drifted = by_table(part for part in parts(done) if part.is_outgrown)
+        self._set.fail({name: StageFailed(f"records of {name}", reason) for name in drifted})
         return self._of_working(done)
 
     def _restage_before_reject(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
@@ -375,7 +383,7 @@ def _only(staged: Iterable[Staged], tables: Container[TableName]) -> list[Staged
 
 
 def _drifts(task: Staged) -> bool:
-    return any(part.drift for part in task.tables)
+    return any(part.is_outgrown for part in task.tables)
 
 
 def _again(task: Staged) -> list[Range]:

@@ -9,13 +9,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from frazil.config import ConnectorSettings
+from frazil.cycle import whole_records
 from frazil.cycle.open_tables import OpenTable
-from frazil.cycle.pipes import Pipes
+from frazil.cycle.pipes import Pipes, stored_pipes
 from frazil.cycle.routes import fed_by, needs, own_starts
+from frazil.cycle.schema_rules import rules_for
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
-from frazil.model import PipeSpec, Range, TableName, TableTask, Task, WriteShape
+from frazil.model import PipeSpec, Range, TableName, TableRules, TableTask, Task, WriteShape, is_rescued_name
 from frazil.pipes.record_metadata import is_metadata
+from frazil.pipes.stored import of_channel
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
 from frazil.tables import reject_lists
@@ -43,12 +46,16 @@ class Tasks:
         self._pipe_of: dict[tuple[TableName, str], PipeSpec | None] = {}
         """The users' pipes of this cycle, by table and topic."""
 
+        self._widths: dict[TableName, int] = {}
+        """How many columns tables had when the cycle began."""
+
         self._stages: dict[TableName, Stage] = {}
         """The stages of this cycle."""
 
         self._begun: dict[TableName, list[Stage]] = {}
         """The stages from the present tokens of each table, this cycle's included."""
 
+        self._makes_columns = settings.contract.columns == "evolve" and settings.schematization
         self._numbers = itertools.count(1)
         self.began = time.monotonic()
         """When this cycle's stages began, in seconds on the monotonic clock."""
@@ -57,6 +64,7 @@ class Tasks:
         """Another cycle begins: every table has a new stage, and its shape is looked at anew."""
         self._shapes.clear()
         self._pipe_of.clear()
+        self._widths.clear()
         self._stages.clear()
         self.began = time.monotonic()
 
@@ -138,16 +146,18 @@ class Tasks:
     def _part(self, opened: OpenTable, topic: str, ranges: Sequence[Range]) -> TableTask:
         stage, number = self.stage(opened), next(self._numbers)
         shape, pipe, name = *self._piped(opened, topic), opened.table.name
+        budget = self.column_budget(opened)
         data_file = stage.data_file(number)
         data_path = opened.table.new_data_path(data_file)
         rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
         return TableTask(
-            shape=shape,
+            shape=replace(shape, evolves=shape.evolves and budget > 0 and self._makes_columns),
             data_path=data_path,
             data_access=self.access(name, data_path),
             rejects_path=rejects_path,
             rejects_access=self.access(name, rejects_path),
-            column_budget=self.column_budget(opened),
+            column_budget=budget,
+            rules=self.rules(opened),
             partitions_at=opened.table.partition_place(data_file) if shape.layout.partition else None,
             pipe=pipe,
             starts=own_starts(opened, ranges),
@@ -157,30 +167,54 @@ class Tasks:
         """What files of a topic's records are staged for, and the user's pipe that they come through."""
         shape, name = self._shape(opened), opened.table.name
         if (name, topic) not in self._pipe_of:
-            self._pipe_of[name, topic] = self._pipes.of(name, topic, opened.table.state())
+            state = opened.table.state()
+            stored = stored_pipes(state)
+            opened.pipes = tuple(stored)
+            self._pipe_of[name, topic] = self._pipes.of(name, topic, state, stored)
         pipe = self._pipe_of[name, topic]
         if pipe is None:
             return replace(shape, pipe_name=self._pipes.name(topic)), None
         return replace(shape, pipe_name=pipe.name, pipe=pipe.identity, evolves=False), pipe
 
+    def pipe_of(self, opened: OpenTable, topic: str) -> str:
+        """The name of the pipe that a topic's records come through to a table, as far as is known."""
+        return of_channel(opened.pipes, self._pipes.name(topic), opened.table.name.name)
+
     def column_budget(self, opened: OpenTable) -> int:
-        """How many columns a table may still get."""
-        columns = (column.type for column in self._shape(opened).columns if not is_metadata(column))
-        return max(0, self._settings.columns_max - width_of(columns))
+        """How many columns a table may still get in this cycle."""
+        shape = self._shape(opened)
+        width = _width(shape)
+        left = self._settings.columns_max - width
+        if shape.has_rows:
+            left = min(left, self._settings.columns_per_cycle - (width - self._widths[shape.table]))
+        return max(0, left)
+
+    def rules(self, opened: OpenTable) -> TableRules:
+        """What becomes of values that a table has no place for."""
+        return rules_for(self._settings.contract, self._shape(opened))
 
     def access(self, table: TableName, location: str) -> Mapping[str, str]:
         """What opens the storage at a location that a table keeps files in."""
         return self._tables[table].table.access(location)
 
     def _shape(self, opened: OpenTable) -> WriteShape:
+        """The shape of a table as its catalog tells it, the same throughout the cycle unless frazil changes it."""
         name = opened.table.name
         if name not in self._shapes:
             # A column that somebody added since the last commit is there for the records that follow.
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
+            # Likewise one that somebody dropped.
+            whole_records.prepare(opened.table, self._settings.conversion)
             shape = self._shapes[name] = opened.table.shape()
-            self._shapes[name] = replace(shape, evolves=shape.evolves and self.column_budget(opened) > 0)
+            self._widths.setdefault(name, _width(shape))
         return self._shapes[name]
+
+
+def _width(shape: WriteShape) -> int:
+    """How many columns a table has, those of frazil's own not among them."""
+    own = (column for column in shape.columns if is_metadata(column) or is_rescued_name(column.name))
+    return width_of(column.type for column in shape.columns) - width_of(column.type for column in own)
 
 
 def _by_topic(ranges: Sequence[Range]) -> list[list[Range]]:

@@ -27,7 +27,7 @@ class Uncommitted:
         for part in parts(staged):
             for file in part.files:
                 self.add_path(part.shape.table, file.path)
-            if part.rejects is not None and self._keeps_rejects and not part.drift:
+            if part.rejects is not None and self._keeps_rejects and not part.is_outgrown:
                 self.add_path(part.shape.table, part.rejects.path)
 
     def add_path(self, table: TableName, path: str) -> None:

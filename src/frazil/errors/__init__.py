@@ -17,7 +17,7 @@ from __future__ import annotations
 from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
 from frazil.errors.fleet import ConnectorExists, ConnectorUnknown, FleetEnded
 from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
-from frazil.errors.pipes import PipeBroken, PipeGone, PipeRefused
+from frazil.errors.pipes import ExplainRefused, PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
@@ -70,6 +70,7 @@ from frazil.errors.tables import (
     TableNotSupported,
     TableRenewed,
     TableReplaced,
+    TableWithoutContent,
     TokensMissing,
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
@@ -89,6 +90,7 @@ __all__ = [
     "DataLoss",
     "EmptyTopic",
     "ExecutorUnfit",
+    "ExplainRefused",
     "Fenced",
     "FleetEnded",
     "FollowRefused",
@@ -135,6 +137,7 @@ __all__ = [
     "TableNotSupported",
     "TableRenewed",
     "TableReplaced",
+    "TableWithoutContent",
     "Terminal",
     "TokensMissing",
     "TokensMoved",

@@ -40,3 +40,12 @@ class PipeRefused(Terminal):
             f"the table {table} has the pipe {pipe}, and snowflake.validation=client_side goes with default pipes "
             "only. Remove the key, or set it to `server_side`; or drop the pipe."
         )
+
+
+class ExplainRefused(Terminal):
+    """What is asked about pipes cannot be answered."""
+
+    code = "explain_refused"
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}. {advice}")

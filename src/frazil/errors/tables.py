@@ -26,6 +26,18 @@ class TableNotSupported(Terminal):
         super().__init__(f"the table {table} cannot be written: {reason}. {remedy}")
 
 
+class TableWithoutContent(Terminal):
+    """An existing table cannot take whole records."""
+
+    code = "5003"
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(
+            f"the table {table} cannot take whole records: {reason}. Change the column, map the topic to another "
+            "table, or write snowflake.enable.schematization=true for one column per key."
+        )
+
+
 class TableMissing(Terminal):
     """A table that existed when the connector opened it is gone."""
 

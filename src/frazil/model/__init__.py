@@ -4,6 +4,7 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 """
 
 from frazil.model.channels import ChannelStatus
+from frazil.model.contract import EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
 from frazil.model.layout import (
     LAYOUT_OF_CREATED,
@@ -36,11 +37,13 @@ from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange,
 from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask, Task, WriteShape
 
 __all__ = [
+    "EVOLUTION",
     "LAYOUT_OF_CREATED",
     "LOCATION",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
     "PLAIN_LAYOUT",
+    "RESCUED",
     "Buffer",
     "ChannelStatus",
     "Column",
@@ -72,6 +75,7 @@ __all__ = [
     "RejectStage",
     "RejectSummary",
     "SchemaChange",
+    "SchemaContract",
     "SortField",
     "SourcePartition",
     "StageFailure",
@@ -81,8 +85,10 @@ __all__ = [
     "StagedTable",
     "StructType",
     "TableName",
+    "TableRules",
     "TableTask",
     "Task",
     "TransformSpec",
     "WriteShape",
+    "is_rescued_name",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from frazil.model.places import PartitionId, RecordOffset
 
@@ -42,3 +43,6 @@ class ChannelStatus:
     """ISO 8601, UTC."""
 
     owner_epoch: int
+
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Values of keys that the table has no column for, by key: those of all the connector's channels on the table."""

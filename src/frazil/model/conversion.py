@@ -63,5 +63,8 @@ class Conversion:
     nested_type: Literal["variant", "json", "struct"] = "variant"
     """What columns for objects and arrays are created as."""
 
+    whole_records: bool = False
+    """Whether a record's value goes to RECORD_CONTENT as it is, rather than its keys to columns."""
+
     normalizes: bool = False
     """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""

@@ -101,6 +101,9 @@ class SchemaChange:
     add: Mapping[str, IcebergType] = field(default_factory=dict)
     """New columns, all of them optional; ids within their types are given by the catalog."""
 
+    grow: Mapping[FieldPath, IcebergType] = field(default_factory=dict)
+    """New fields of structs that are there, likewise; the path ends with the field's name."""
+
     widen: Mapping[FieldPath, Primitive] = field(default_factory=dict)
     """Types that hold all that columns or fields hold now, and more: Iceberg's promotions."""
 

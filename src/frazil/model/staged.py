@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from frazil.model.places import Position, SourcePartition
 from frazil.model.rejects import RejectSummary
-from frazil.model.schema import Drift, TableName
+from frazil.model.schema import Drift, SchemaChange, TableName
 from frazil.model.tasks import WriteShape
 
 PartitionValue: TypeAlias = bool | int | float | str | None
@@ -89,8 +89,16 @@ class StagedTable:
     drift: Drift = field(default_factory=dict)
     """Not empty only for a table that evolves; then `files` is empty."""
 
+    change: SchemaChange = field(default_factory=SchemaChange)
+    """What its columns have to become besides; likewise."""
+
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that have no column, counted by key."""
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the table has to change before its records land."""
+        return bool(self.drift) or self.change != SchemaChange()
 
 
 @dataclass(frozen=True, slots=True)

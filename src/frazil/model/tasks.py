@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from frazil.model.contract import TableRules
 from frazil.model.conversion import Conversion
 from frazil.model.layout import PLAIN_LAYOUT, Layout
 from frazil.model.places import Position, Range, SourcePartition
@@ -76,10 +77,16 @@ class WriteShape:
     sort_order_id: int
     columns: tuple[Column, ...]
     has_rows: bool
-    """Whether the current snapshot holds a row; a table without one may still get its columns."""
+    """Whether the current snapshot holds a row."""
 
     evolves: bool
-    """Whether new keys become columns: only while a table frazil created holds no row."""
+    """Whether new keys become columns."""
+
+    is_frozen: bool = False
+    """Whether the table itself says that its columns stay as they are; its values are then rejects that do not fit."""
+
+    takes_variants: bool = True
+    """Whether its columns may be VARIANT: from Iceberg's format version 3 on."""
 
     layout: Layout = PLAIN_LAYOUT
     """What the partition spec and the sort order ask of files."""
@@ -132,6 +139,9 @@ class TableTask:
 
     column_budget: int = MOST_COLUMNS
     """How many columns the table may still get, fields of structs counted among them."""
+
+    rules: TableRules = field(default_factory=TableRules)
+    """What becomes of values that it has no place for."""
 
     partitions_at: int | None = None
     """Where in `data_path` the directories of a file's partition belong; None where they belong nowhere."""

@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import Column, Drift, RecordPlace, SourcePartition
+from frazil.model import Column, Drift, RecordPlace, SchemaChange, SourcePartition
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
 
@@ -46,7 +46,7 @@ class Pipe(Protocol):
 
         Rows that a SELECT would misread are settled before it is given, so that it changes no value in silence. Its
         columns are called what they are called in data files (`frazil.pipes.types.file_name`). There is none if the
-        table has to get columns first, which `chunk.drift` then says.
+        table has to change first, which `chunk.drift` and `chunk.change` then say.
         """
 
     def diagnose(self, record: Mapping[str, Any]) -> RejectReason | None:
@@ -74,12 +74,20 @@ class Chunk:
         self.drift: Drift = {}
         """Keys that may become columns, of records that would land then."""
 
+        self.change = SchemaChange()
+        """What else the table has to become for records that would land then."""
+
         self._connection = connection
         self._topic = topic
         self._records = records
         self._rows = inputs.append_column(ROW, pa.array(range(inputs.num_rows), pa.int64()))
         self._rewritten: set[int] = set()
         self._is_registered = False
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the table has to change before the records land."""
+        return bool(self.drift) or self.change != SchemaChange()
 
     @property
     def count(self) -> int:

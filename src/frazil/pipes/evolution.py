@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal
 
 from frazil.model import (
     NOTHING_OBSERVED,
     Column,
+    Conversion,
     Drift,
     IcebergType,
     ListType,
@@ -20,6 +22,7 @@ from frazil.model import (
     Primitive,
     SchemaChange,
     StructType,
+    WriteShape,
 )
 from frazil.pipes.naming import folded
 from frazil.pipes.types import paths_within
@@ -36,6 +39,13 @@ _SCALARS: Final = {
     # Beyond 64 bits only text keeps every digit.
     "huge": "string",
 }
+
+
+def conversion_for(conversion: Conversion, shape: WriteShape) -> Conversion:
+    """How records become rows of a table: what would be VARIANT is JSON text where there is no VARIANT."""
+    if shape.takes_variants or conversion.nested_type != "variant":
+        return conversion
+    return replace(conversion, nested_type="json")
 
 
 def merged(drifts: Iterable[Drift]) -> Drift:
@@ -55,10 +65,11 @@ def schema_change(drift: Drift, nested: NestedType, name: Callable[[str], str] =
 def columns_for(drift: Drift, nested: NestedType, name: Callable[[str], str] = str) -> dict[str, IcebergType]:
     """The columns to add, sorted by name; ids within types are given by the catalog; `name` gives a key's column.
 
-    Keys that differ only by case are one column, spelled as in the first record that has one of them.
+    Keys whose values do not tell a type get none. Keys that differ only by case are one column, spelled as in the first
+    record that has one of them.
     """
-    named = merged({name(key): seen} for key, seen in drift.items())
-    return {column: column_type(seen, nested) for column, seen in _ignoring_case(named).items()}
+    named = _ignoring_case(merged({name(key): seen} for key, seen in drift.items()))
+    return {column: column_type(seen, nested) for column, seen in named.items() if is_typed(seen, nested)}
 
 
 def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) -> dict[str, IcebergType]:
@@ -72,11 +83,18 @@ def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) 
     return {name: _STRING if any(taken[path] > 1 for path in paths[name]) else kind for name, kind in columns.items()}
 
 
-def column_type(seen: ObservedType, nested: NestedType) -> IcebergType:
-    """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured.
+def is_typed(seen: ObservedType, nested: NestedType) -> bool:
+    """Whether values tell the type of a column: null does not, nor an empty array, nor a structure of such."""
+    if seen.scalars - {"null"}:
+        return True
+    if nested == "struct":
+        within = [field for _, field in seen.fields or ()] + ([] if seen.element is None else [seen.element])
+        return any(is_typed(each, nested) for each in within)
+    return seen.fields is not None or seen.element not in (None, NOTHING_OBSERVED)
 
-    A key that only ever was null becomes STRING, which takes whatever comes later as its text.
-    """
+
+def column_type(seen: ObservedType, nested: NestedType) -> IcebergType:
+    """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured."""
     if seen.fields is None and seen.element is None:
         return _scalar(seen)
     if nested == "variant":
@@ -92,7 +110,8 @@ def _structured(seen: ObservedType) -> IcebergType:
         return _STRING
     if seen.element is not None:
         return ListType(0, column_type(seen.element, "struct"), element_required=False)
-    fields = _ignoring_case(dict(seen.fields or ()))
+    found = _ignoring_case(dict(seen.fields or ()))
+    fields = {name: each for name, each in found.items() if is_typed(each, "struct")}
     if not fields or not all(map(is_usable_name, fields)):
         return _STRING
     return StructType(tuple(Column(0, name, column_type(found, "struct")) for name, found in fields.items()))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
+
+from frazil.pipes.naming import default_pipe
 
 PREFIX: Final = "frazil.pipe."
 """What the keys of the properties begin with; the pipe's name follows.
@@ -48,14 +50,18 @@ def identity_of(sql: str) -> str:
     return hashlib.sha256(sql.encode()).hexdigest()[:16]
 
 
-def decode(name: str, text: str) -> StoredPipe | None:
-    """The pipe that a property's value says; None if it says none."""
+def decode(name: str, text: str) -> StoredPipe:
+    """The pipe that a property's value says.
+
+    A value that frazil did not write is taken for the statement itself: it is refused when it is read, and nobody takes
+    the table for one without a pipe.
+    """
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return None
+        found = None
     if not isinstance(found, Mapping) or not isinstance(found.get("sql"), str):
-        return None
+        return StoredPipe(name, text, 0, "")
     created, comment = found.get("created"), found.get("comment")
     return StoredPipe(
         name,
@@ -64,6 +70,18 @@ def decode(name: str, text: str) -> StoredPipe | None:
         str(found.get("creator", "")),
         comment if isinstance(comment, str) else None,
     )
+
+
+def of_channel(pipes: Collection[str], topic_table: str, table: str) -> str:
+    """The pipe through which a channel's records come to a table: a user's, or the default pipe.
+
+    Args:
+        pipes: the names of the users' pipes that the table has.
+        topic_table: the name that the channel's topic is mapped to.
+        table: the table's own name.
+    """
+    by_name = {name: name for name in pipes}
+    return matching(by_name, topic_table) or matching(by_name, table) or default_pipe(table)
 
 
 def matching(pipes: Mapping[str, str], name: str, *, quoted: bool = False) -> str | None:

@@ -82,8 +82,11 @@ def pipes_of_table(catalog: Catalog, table: TableName) -> list[FoundPipe]:
         properties = mapping(catalog.jvm, catalog.load(table).properties())
     except TableMissing:
         return []
-    pipes = [decode(key.removeprefix(PREFIX), properties[key]) for key in sorted(properties) if key.startswith(PREFIX)]
-    return [FoundPipe(table, pipe) for pipe in pipes if pipe is not None]
+    return [
+        FoundPipe(table, decode(key.removeprefix(PREFIX), properties[key]))
+        for key in sorted(properties)
+        if key.startswith(PREFIX)
+    ]
 
 
 def found_pipe(catalog: Catalog, namespace: tuple[str, ...], name: str, *, quoted: bool = False) -> FoundPipe | None:
@@ -98,10 +101,8 @@ def found_pipe(catalog: Catalog, namespace: tuple[str, ...], name: str, *, quote
         except TableMissing:
             continue
         there = {key.removeprefix(PREFIX): value for key, value in properties.items() if key.startswith(PREFIX)}
-        known = matching(there, name, quoted=quoted)
-        pipe_ = decode(known, there[known]) if known is not None else None
-        if pipe_ is not None:
-            return FoundPipe(table, pipe_)
+        if (known := matching(there, name, quoted=quoted)) is not None:
+            return FoundPipe(table, decode(known, there[known]))
     return None
 
 

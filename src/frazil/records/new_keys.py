@@ -19,11 +19,14 @@ class NewKeys(dict[str, ObservedType]):
         """Hold keys for `column_budget` columns, fields of structs counted among them."""
         super().__init__()
         self._budget = column_budget
+        self.is_exceeded = False
+        """Whether a key came for which there was no room."""
 
     def note(self, key: str, seen: ObservedType) -> None:
         """Take note of what was seen of a key, unless the budget is used up."""
         known = self.get(key)
         if known is None and not self._budget:
+            self.is_exceeded = True
             return
         merged = self._together(known, seen)
         self._budget += (0 if known is None else _size(known)) - _size(merged)

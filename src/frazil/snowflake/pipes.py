@@ -51,6 +51,9 @@ class CreatePipe:
     items: tuple[str, ...] = field(repr=False, default=())
     """The select list as it was written, without aliases."""
 
+    condition: str = field(repr=False, default="")
+    """What stands behind WHERE, as it was written; empty without it."""
+
     columns: tuple[exp.Identifier, ...] = field(repr=False, default=())
     """The columns after the table's name; empty where there is no list."""
 
@@ -183,7 +186,17 @@ def _create(w: Words, *, replaces: bool) -> CreatePipe:
     matching = _options(w)
     if matching != "none" and columns:
         raise InvalidQuery("a list of columns goes by place, MATCH_BY_COLUMN_NAME by name: give one of the two")
-    return CreatePipe(w.text, name, target, query, items, columns, matching, replaces, if_missing, comment)
+    return CreatePipe(
+        w.text, name, target, query, items, _condition(w.text, inside), columns, matching, replaces, if_missing, comment
+    )
+
+
+def _condition(text: str, words: Sequence[Token]) -> str:
+    for place, word in enumerate(words[:-1]):
+        # There is no query within.
+        if word.token_type == TokenType.WHERE:
+            return text[words[place + 1].start : words[-1].end + 1]
+    return ""
 
 
 def _written(text: str, words: Sequence[Token], query: exp.Select) -> tuple[str, ...]:

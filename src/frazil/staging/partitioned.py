@@ -38,12 +38,12 @@ class PartitionedRows:
         self._names = [f"c{number}" for number in range(len(columns))]
         self._order = order_by(layout, columns, self._names)
         self._scratch = scratch
-        number = next(_names)
+        number = int(next(_names))
         self._held, self._tuples, self._arranged = (f"{what}_{number}" for what in ("held", "tuples", "arranged"))
         self.bytes = 0
         """Bytes of the records whose rows are held."""
 
-    def add(self, select: str, size: int) -> None:
+    def take(self, select: str, size: int) -> None:
         """Hold what a statement yields, of records of so many bytes; if it fails, nothing of it is held.
 
         Raises:
@@ -67,7 +67,7 @@ class PartitionedRows:
         for number, found in partitions.items():
             rows = f"SELECT {self._as_columns()} FROM {source}"
             if len(partitions) > 1:
-                rows += f" WHERE number = {number}"
+                rows += f" WHERE number = {int(number)}"
             elif self._order:
                 rows += f" ORDER BY {self._order}"
             written = copy(self._connection, rows, self._columns, self._scratch / f"{uuid.uuid4()}.parquet")
@@ -96,7 +96,7 @@ class PartitionedRows:
         )
         listed = ", ".join(key.listed(f"k{number}") for number, key in enumerate(self._keys))
         found = self._connection.execute(f"SELECT number, {listed} FROM {self._tuples}").fetchall()
-        return {number: partition(self._keys, values) for number, *values in found}
+        return {place: partition(self._keys, values) for place, *values in found}
 
     def _arrange(self) -> None:
         """Bring the rows of each partition together, in the order they have within a file."""

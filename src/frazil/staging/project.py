@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Drift, PartitionId
+from frazil.model import Drift, PartitionId, SchemaChange
 from frazil.pipes.base import Chunk, Pipe
 from frazil.records.rejects import Rejects, rejects_of
 from frazil.staging.rows import ChunkFiles, Rows
@@ -41,6 +41,14 @@ class Projected:
 
     drift: Drift = field(default_factory=dict)
     """Keys that may become columns, of records that would land then."""
+
+    change: SchemaChange = field(default_factory=SchemaChange)
+    """What else the table has to become for records that would land then."""
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the table has to change before the records land."""
+        return bool(self.drift) or self.change != SchemaChange()
 
 
 class ChunkTooLarge(Exception):
@@ -78,7 +86,8 @@ class Projector:
             chunk.close()
         rejects = rejects_of(records, "project", chunk.rejected)
         places = records.column("partition").take(pa.array(sorted(chunk.left_out), pa.int64()))
-        return Projected(written, rejects, +chunk.dropped, Counter(places.to_pylist()), chunk.drift)
+        left_out = Counter(places.to_pylist())
+        return Projected(written, rejects, +chunk.dropped, left_out, chunk.drift, chunk.change)
 
     def _write(self, chunk: Chunk, path: Path) -> Written | None:
         """Write the file by the first statement that reads every row that is left."""
@@ -88,11 +97,11 @@ class Projector:
                 return None
             try:
                 chunk.register()
-                return self._rows.add(select, chunk.size, path)
+                return self._rows.take(select, chunk.size, path)
             except _UNREADABLE as error:
                 path.unlink(missing_ok=True)
                 failure = error
-        if failure is not None:
+        if failure is not None and not chunk.is_outgrown:
             raise failure
         return None
 
@@ -101,6 +110,6 @@ class Projector:
         select = None
         for select in self._pipe.statements(chunk):
             yield select
-        if select is not None:
+        if select is not None and not chunk.is_outgrown:
             chunk.reject_unfit(self._pipe)
             yield select

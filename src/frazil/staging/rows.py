@@ -25,7 +25,7 @@ projected meanwhile. Where they take more, DuckDB moves them to the scratch dire
 class Rows(Protocol):
     """What takes the rows that one attempt at a task has for one table."""
 
-    def add(self, select: str, size: int, path: Path) -> Written | None:
+    def take(self, select: str, size: int, path: Path) -> Written | None:
         """Take what a statement yields.
 
         Args:
@@ -59,7 +59,7 @@ class ChunkFiles:
         self._order = order_by(layout, columns)
         self._partition = the_only_partition(layout)
 
-    def add(self, select: str, size: int, path: Path) -> Written:  # noqa: ARG002 (nothing waits)
+    def take(self, select: str, size: int, path: Path) -> Written:  # noqa: ARG002 (nothing waits)
         """Write the file."""
         if self._order:
             select = f"SELECT * FROM ({select}) ORDER BY {self._order}"
@@ -85,9 +85,9 @@ class PartitionFiles:
         self._held = held
         self._most = most
 
-    def add(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (files are for partitions)
+    def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (files are for partitions)
         """Hold the rows."""
-        self._held.add(select, size)
+        self._held.take(select, size)
 
     def due(self) -> Iterator[Written]:
         """Write what is held, if it is as much as may be."""

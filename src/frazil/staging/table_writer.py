@@ -13,7 +13,8 @@ from typing import Final
 import pyarrow as pa
 
 from frazil.layout.partitions import Partition
-from frazil.model import PartitionId, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
+from frazil.model import PartitionId, SchemaChange, Staged, StagedFile, StagedRange, StagedTable, TableTask, Task
+from frazil.pipes.changes import together
 from frazil.pipes.choice import pipe_of
 from frazil.records.convert import Converted
 from frazil.records.dropped import Dropped
@@ -46,19 +47,20 @@ class TableWriter:
         self._stopwatch = stopwatch
         self._storage = Storage(part.data_access, synced=task.synced)
         self._digits = f"{secrets.randbelow(10**12):012d}"
-        self._pipe = pipe_of(part, task.conversion)
+        self._pipe = pipe_of(part.shape, part.pipe, task.conversion, part.column_budget, part.rules)
         self._rows = rows_for(worker.connection(), part.shape, scratch, len(task.tables))
         self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic, self._rows)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
         self._files: list[StagedFile] = []
         self._skipped: Counter[PartitionId] = Counter()
         self._drift = NewKeys(part.column_budget)
+        self._change = SchemaChange()
         self._dropped = Dropped()
 
     @property
     def drifts(self) -> bool:
-        """Whether the table gets new columns, and what was read is to be staged again."""
-        return bool(self._drift)
+        """Whether the table changes first, and what was read is to be staged again."""
+        return bool(self._drift) or self._change != SchemaChange()
 
     def note(self, converted: Converted) -> None:
         """Take note of the records of a batch that did not come as far as a chunk."""
@@ -84,7 +86,8 @@ class TableWriter:
         for key, count in projected.unknown.items():
             self._dropped.note(key, count)
         self._drift.note_all(projected.drift)
-        if self._drift:
+        self._change = together([self._change, projected.change])
+        if self.drifts:
             if projected.written:
                 projected.written.path.unlink()
             self._rows.drop()
@@ -119,7 +122,8 @@ class TableWriter:
             files=tuple(self._files),
             rejects=summary,
             drift=dict(self._drift),
-            dropped={} if self._drift else dict(self._dropped),
+            change=self._change,
+            dropped={} if self.drifts else dict(self._dropped),
         )
 
     def discard(self) -> None:

@@ -61,7 +61,7 @@ def test_rows_are_there_exactly_once_when_an_executor_and_a_worker_are_killed(
         [FRAZIL, "run", "--master", cluster.master, str(file)], log, {**LOOPBACK, "PYSPARK_PYTHON": sys.executable}
     )
     try:
-        running.until_it_says("created columns")
+        running.until_it_says("changed columns")
         land_more()
         cluster.executors()[0].kill()
         land_more()

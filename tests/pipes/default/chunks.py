@@ -14,7 +14,21 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from frazil.model import Column, Conversion, Drift, IcebergType, ListType, MapType, Primitive, Reject, StructType
+from frazil.model import (
+    MOST_COLUMNS,
+    Column,
+    Conversion,
+    Drift,
+    IcebergType,
+    ListType,
+    MapType,
+    Primitive,
+    Reject,
+    SchemaChange,
+    StructType,
+    TableRules,
+)
+from frazil.pipes.base import Pipe
 from frazil.pipes.default.pipe import DefaultPipe
 from frazil.records.convert import RecordConverter
 from frazil.sources.kafka.reader import SCHEMA
@@ -29,6 +43,7 @@ TOPIC = "orders"
 NOW = 1_760_000_000_000
 
 AS_DEFAULT = Conversion()
+AS_IT_IS = TableRules()
 
 _ids = itertools.count(1)
 
@@ -103,6 +118,7 @@ class Landing:
 
     unknown: dict[str, int] = field(default_factory=dict)
     drift: Drift = field(default_factory=dict)
+    change: SchemaChange = field(default_factory=SchemaChange)
     written: Written | None = None
 
     @property
@@ -168,12 +184,25 @@ class Table:
     """A table whose chunks are projected by one task, one after the other."""
 
     def __init__(
-        self, worker: Worker, shape: Sequence[Column], conversion: Conversion = AS_DEFAULT, *, evolves: bool = False
+        self,
+        worker: Worker,
+        shape: Sequence[Column],
+        conversion: Conversion = AS_DEFAULT,
+        *,
+        evolves: bool = False,
+        column_budget: int = MOST_COLUMNS,
+        rules: TableRules = AS_IT_IS,
     ) -> None:
         self.columns = tuple(shape)
         self._worker = worker
         self._converter = RecordConverter(conversion)
-        self._projector = Projector(worker.connection, DefaultPipe(self.columns, conversion, evolves=evolves), TOPIC)
+        pipe = DefaultPipe(self.columns, conversion, evolves=evolves, column_budget=column_budget, rules=rules)
+        self._projector = Projector(worker.connection, pipe, TOPIC)
+
+    def through(self, pipe: Pipe) -> Table:
+        """The table with another pipe."""
+        self._projector = Projector(self._worker.connection, pipe, TOPIC)
+        return self
 
     def land(self, *values: str | bytes | None, **others: Sequence[Any]) -> Landing:
         """Project one chunk."""
@@ -183,13 +212,14 @@ class Table:
         rejects = {reject.offset: reject for reject in (*converted.rejects, *projected.rejects)}
         rows = self._worker.read(path) if projected.written else []
         skipped = dict(converted.skipped)
-        assert len(rows) + len(rejects) + sum(skipped.values()) == len(values) or projected.drift
+        assert len(rows) + len(rejects) + sum(skipped.values()) == len(values) or projected.is_outgrown
         return Landing(
             [row[0] for row in rows] if len(self.columns) == 1 else rows,
             rejects,
             skipped,
             dict(projected.unknown),
             projected.drift,
+            projected.change,
             projected.written,
         )
 

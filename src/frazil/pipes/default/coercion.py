@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -41,8 +40,8 @@ class Coercion:
     def __init__(self, conversion: Conversion) -> None:
         self._rounds = conversion.numbers == "round"
         self._zone = ZoneInfo(conversion.time_zone)
-        self.dropped: Counter[str] = Counter()
-        """Keys within structs that no field has, by dotted path; cleared for each record."""
+        self.strays: list[tuple[str, Any]] = []
+        """Values of keys within structs that no field has, by dotted path; cleared for each record."""
 
     def text(self, kind: IcebergType, value: Any, path: str) -> str:
         """The value as JSON text that the fast statement reads exactly as `kind`; `path` is for people.
@@ -125,7 +124,7 @@ class Coercion:
             if folded(key) in names:
                 known.append((key, member))
             else:
-                self.dropped[f"{path}.{key}"] += 1
+                self.strays.append((f"{path}.{key}", member))
         return known
 
     def _list(self, kind: ListType, value: Any, path: str) -> str:

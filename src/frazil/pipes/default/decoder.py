@@ -90,6 +90,10 @@ class Undescribed:
     """A value the decoder cannot describe; only null is accepted."""
 
 
+NOTHING_YET: Final = Annotated[list[Undescribed], Meta(max_length=0)] | None
+"""A value that does not tell the type of a column: null, or an empty array."""
+
+
 class Dialect:
     """How types are decoded for one connector."""
 
@@ -240,8 +244,8 @@ def becomes_variant(value: Raw) -> bool:
     """Whether DuckDB makes of a raw value the VARIANT it stands for.
 
     Two things would be lost in silence: digits of numbers, and keys that come twice. A document that is written anew
-    as it came has neither, and most are; what is looked at beyond that is there for producers that write blanks, or
-    zeros at the end of fractions.
+    as it came, but for zeros at the end of fractions, has neither, and most are; what is looked at beyond that is there
+    for producers that write blanks.
     """
     raw = bytes(value)
     if raw[0] == _QUOTE:
@@ -255,11 +259,12 @@ def becomes_variant(value: Raw) -> bool:
         written = b""
     except REFUSED:
         return False
-    if written == raw:
+    if written == raw or _WITHOUT_ZEROS(rb"\1", raw) == written:
         return True
     return (_has_short_numbers(raw) and _has_no_key_twice(raw, written)) or _is_kept(raw)
 
 
+_WITHOUT_ZEROS: Final = re.compile(rb"(\.[0-9]+?)0+(?=[,}\]])").sub
 _QUOTE: Final = ord('"')
 _MARKED: Final = b'"' + MARK.encode()
 _DECODE: Final = msgspec.json.Decoder().decode

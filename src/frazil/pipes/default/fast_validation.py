@@ -20,9 +20,11 @@ from msgspec import UNSET, Raw, UnsetType
 
 from frazil.model import Column, Conversion, Primitive
 from frazil.pipes.default.decoder import (
+    NOTHING_YET,
     REFUSED,
     Dialect,
     Look,
+    Undescribed,
     field,
     is_field_name,
     is_null,
@@ -32,7 +34,7 @@ from frazil.pipes.default.decoder import (
 )
 from frazil.pipes.default.drift import DriftWatch, members
 from frazil.pipes.default.exact_json import DEEPEST, CoercionError, Object, parse
-from frazil.pipes.default.projection import Projection, Reading
+from frazil.pipes.default.projection import RESCUE_KEY, Projection, Reading
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
@@ -46,17 +48,29 @@ _STRING: Final = Primitive("string")
 class FastValidation:
     """Finds among the records of one table those that the fast statement might misread."""
 
-    def __init__(self, projection: Projection, conversion: Conversion, *, keeps_unknown: bool = False) -> None:
+    def __init__(
+        self,
+        projection: Projection,
+        conversion: Conversion,
+        *,
+        keeps_unknown: bool = False,
+        drops_unknown: bool = True,
+    ) -> None:
         """Validate for the table of `projection`.
 
         Args:
             projection: which keys go to which columns.
             conversion: the rules as the connector has configured them.
             keeps_unknown: whether new keys may become columns and so need usable names.
+            drops_unknown: whether records land without the values of keys that have no column.
         """
         self._payload = projection.payload()
         self._projection = projection
         self._keeps_unknown = keeps_unknown
+        self._drops_unknown = drops_unknown
+        self.has_new_keys = False
+        """Whether a record was refused that has keys which may become columns, since this was last set to false."""
+
         self._dialect = Dialect(conversion.time_zone)
         self._quick = True
         self._defaults = frozenset(column.name for column in self._payload if column.default is not None)
@@ -66,6 +80,9 @@ class FastValidation:
 
         self._unknown: dict[str, str] = {}
         """Keys without a column, and their places in the decoder."""
+
+        self._untyped: dict[str, str] = {}
+        """Keys without a column that do not tell a type yet, and their places."""
 
         self._watch: DriftWatch | None = None
         self._is_behind = False
@@ -89,7 +106,30 @@ class FastValidation:
         try:
             return self._refused(values, unknown)
         finally:
-            self._watch = None
+            if watch is not None:
+                self._watch = None
+                self._compile()  # for now, records with new keys are to be refused again
+
+    @property
+    def has_untyped_keys(self) -> bool:
+        """Whether records were accepted whose new keys did not tell a type; others may tell it."""
+        return bool(self._untyped)
+
+    def counted(self, text: str) -> list[str]:
+        """The keys without a column that were counted of a record that was accepted."""
+        found = {key: raw for key, raw in members(text).items() if self._projection.column_for(key) is None}
+        if not self._keeps_unknown:
+            return [*found]
+        return [key for key, raw in found.items() if self._projection.is_settled(key) or bytes(raw) != b"null"]
+
+    def learn_rescued(self) -> bool:
+        """From now on read what is rescued: rows that were written anew have it. Whether that is new."""
+        column = self._projection.rescued
+        if column is None or column.name in self.reading.spellings:
+            return False
+        self.reading = replace(self.reading, spellings={**self.reading.spellings, column.name: (RESCUE_KEY,)})
+        self._compile()
+        return True
 
     def look_closely(self) -> None:
         """From now on accept times in the exact forms only: some are in others, which COPY would refuse."""
@@ -121,7 +161,7 @@ class FastValidation:
                 decoded = self._decode(value)
             except REFUSED:
                 decoded = self._after_learning(row, value)
-            if decoded is None or (len(value) > _SHALLOW and is_too_deep(value)):
+            if decoded is None or (len(value) > SHALLOW and is_too_deep(value)):
                 rows.append(row)
                 continue
             for place, fits in self._looks:
@@ -131,11 +171,13 @@ class FastValidation:
             else:
                 if self._needed and self._lacks_needed(decoded):
                     rows.append(row)
-                    continue
-                for key, place in self._unknown.items():
-                    if getattr(decoded, place) is not UNSET:
-                        unknown[key] += 1
+                elif self._unknown or self._untyped:
+                    self._count(decoded, unknown)
         return rows
+
+    def _count(self, decoded: Any, unknown: Counter[str]) -> None:
+        unknown.update(key for key, place in self._unknown.items() if getattr(decoded, place) is not UNSET)
+        unknown.update(key for key, place in self._untyped.items() if getattr(decoded, place) == [])
 
     def _lacks_needed(self, decoded: Any) -> bool:
         return any(all(is_null(getattr(decoded, place)) for place in places) for places in self._needed)
@@ -147,7 +189,9 @@ class FastValidation:
         except REFUSED:
             self._learn_exactly(row, value)
             return None
-        if self._catches_up(row, value, found) | self._learn(found) | self._learn_documents(found):
+        self._note_new(key for key, raw in found.items() if not _says_nothing(raw))
+        learned = self._learn(found) | self._learn_documents(found) | self._learn_untyped(found)
+        if self._catches_up(row, value, found) | learned:
             self._compile()
         try:
             return self._decode(value)
@@ -162,6 +206,7 @@ class FastValidation:
             return
         if isinstance(parsed, Object):
             keys = [key for key, _ in parsed]
+            self._note_new(key for key, member in parsed if member is not None)
             if self._catches_up(row, value, keys) | self._learn(filter(self._projection.column_for, keys)):
                 self._compile()
 
@@ -173,6 +218,10 @@ class FastValidation:
             self._is_behind = True
             return False
         return self._is_behind
+
+    def _note_new(self, keys: Iterable[str]) -> None:
+        if self._keeps_unknown and not self.has_new_keys:
+            self.has_new_keys = not all(map(self._projection.is_settled, keys))
 
     def _learn(self, keys: Iterable[str]) -> bool:
         learned = False
@@ -191,6 +240,18 @@ class FastValidation:
             self.reading = replace(self.reading, spellings=spellings)
         return learned
 
+    def _learn_untyped(self, found: Mapping[str, Raw]) -> bool:
+        """Learn keys without a column whose values do not tell a type: others of theirs are to be refused again."""
+        if not self._keeps_unknown:
+            return False
+        room = max(0, _KEYS_LEARNED - len(self._untyped))
+        new = [key for key, raw in found.items() if _says_nothing(raw) and self._may_wait(key)][:room]
+        self._untyped |= {key: f"untyped_{len(self._untyped) + number}" for number, key in enumerate(new)}
+        return bool(new)
+
+    def _may_wait(self, key: str) -> bool:
+        return key not in self._untyped and is_field_name(key) and not self._projection.is_settled(key)
+
     def _learn_documents(self, found: Mapping[str, Raw]) -> bool:
         """Learn which text columns get objects and arrays, whose JSON text they hold."""
         documents = self.reading.documents.union(
@@ -208,9 +269,9 @@ class FastValidation:
     def _may_learn(self, key: str) -> bool:
         if not is_field_name(key):
             return False
-        if self._watch is not None and not self._projection.is_settled(key):
-            return False
-        return self._projection.can_name_column(key) or not self._keeps_unknown
+        if self._keeps_unknown:
+            return self._projection.is_settled(key) and self._projection.can_name_column(key)
+        return self._drops_unknown
 
     def _compile(self) -> None:
         fields: list[Any] = []
@@ -232,6 +293,10 @@ class FastValidation:
             renamed[place] = key
             fields.append((place, Raw, UNSET))
         watched = self._watch.decoded() if self._watch else {}
+        for key, place in self._untyped.items():
+            renamed[place] = key
+            known = self._watch is None or key in self._watch.found
+            fields.append((place, watched.pop(key, NOTHING_YET if known else None) | UnsetType, UNSET))
         for number, (key, kind) in enumerate(watched.items()):
             renamed[f"new_{number}"] = key
             fields.append((f"new_{number}", kind | UnsetType, UNSET))
@@ -241,6 +306,8 @@ class FastValidation:
     def _fields(self, column: Column, places: tuple[str, ...], *, certain: bool) -> list[Any]:
         """The decoder's fields for a column; `certain` when it has one spelling and so one place."""
         document = column.name in self.reading.documents
+        if column is self._projection.rescued:
+            return [field(place, Undescribed, required=False, present=False) for place in places]
         kind = Raw if document else self._dialect.column(column.type, quick=self._quick)
         found = look_at_text if document else look(column.type, required=False)
         if found:
@@ -253,7 +320,12 @@ class FastValidation:
         return [field(place, kind, required=required, present=column.default is not None) for place in places]
 
 
-_SHALLOW: Final = 2 * DEEPEST
+def _says_nothing(raw: Raw) -> bool:
+    """Whether a value is one of those that `NOTHING_YET` takes; other spellings of them go to the exact tier."""
+    return bytes(raw) in (b"null", b"[]")
+
+
+SHALLOW: Final = 2 * DEEPEST
 """Bytes of a record that is too short for more levels than `DEEPEST`."""
 
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")

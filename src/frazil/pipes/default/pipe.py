@@ -7,15 +7,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from frazil.model import MOST_COLUMNS, Column, Conversion
+from frazil.model import MOST_COLUMNS, RESCUED, Column, Conversion, Primitive, SchemaChange, TableRules
 from frazil.pipes.base import Chunk
-from frazil.pipes.default.drift import DriftWatch, members
-from frazil.pipes.default.exact_validation import ExactValidation
+from frazil.pipes.changes import changed, together
+from frazil.pipes.default.drift import DriftWatch, growth
+from frazil.pipes.default.exact_validation import ExactValidation, Rewritten
 from frazil.pipes.default.fast_validation import FastValidation
-from frazil.pipes.default.projection import Projection
+from frazil.pipes.default.projection import Projection, Reading
+from frazil.pipes.evolution import columns_for, unambiguous
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
 
@@ -30,15 +33,31 @@ class DefaultPipe:
         *,
         evolves: bool = False,
         column_budget: int = MOST_COLUMNS,
+        rules: TableRules = TableRules(),  # noqa: B008 (frozen)
     ) -> None:
-        """Project to a table of these columns; if it `evolves`, new keys may become up to `column_budget` columns."""
+        """Project to a table of these columns.
+
+        Args:
+            columns: all of the table's.
+            conversion: how values become those of columns.
+            evolves: whether new keys may become columns.
+            column_budget: how many.
+            rules: what becomes of other values that the table has no place for.
+        """
         self.columns = columns
         self._conversion = conversion
         self._evolves = evolves
         self._column_budget = column_budget
+        self._rules = rules
         self._projection = Projection(columns, conversion.normalizes)
-        self._fast = FastValidation(self._projection, conversion, keeps_unknown=evolves)
-        self._exact = ExactValidation(self._projection, conversion, keeps_unknown=evolves)
+        drops = rules.columns == "discard"
+        self._fast = FastValidation(self._projection, conversion, keeps_unknown=evolves, drops_unknown=drops)
+        self._exact = self._exactly(rules)
+        self._diagnosis = self._exactly(replace(rules, types="freeze"))
+        self._watches = evolves and not self._projection.payload()
+        """Whether so many records are expected to have new keys that all are looked at for these at once."""
+
+        self._rescued_type = Primitive("variant" if conversion.nested_type == "variant" else "string")
         self._is_uniform = True
         """Whether every record so far had every key, once."""
 
@@ -54,10 +73,14 @@ class DefaultPipe:
         was_uniform = self._is_uniform
         if self._is_uniform and self._fast.reading.may_be_strict:
             self._settle(chunk, self._projection.misread(chunk, self._fast.reading, strict=True))
+            if chunk.is_outgrown:
+                return
             yield self._select(strict=True)
             self._is_uniform = False
         self._settle(chunk, self._projection.misread(chunk, self._fast.reading, strict=False))
         self._settle(chunk, self._projection.duplicated(chunk, self._fast.reading))
+        if chunk.is_outgrown:
+            return
         yield self._select(strict=False)
         misformed = self._projection.misformed(chunk, self._fast.reading)
         if misformed:
@@ -65,46 +88,116 @@ class DefaultPipe:
             self._is_uniform = was_uniform
             self._fast.look_closely()
             self._settle(chunk, misformed)
+            if chunk.is_outgrown:
+                return
             yield self._select(strict=False)
 
     def diagnose(self, record: Mapping[str, Any]) -> RejectReason | None:
         """Why one record does not fit, by exact validation."""
-        return self._exact.diagnose(record[VALUE])
+        return self._diagnosis.diagnose(record[VALUE])
 
     def _select(self, *, strict: bool) -> str:
         return self._projection.select(self._fast.reading, self._exact.defaults, strict=strict)
 
+    def _exactly(self, rules: TableRules) -> ExactValidation:
+        return ExactValidation(self._projection, self._conversion, keeps_unknown=self._evolves, rules=rules)
+
     def _validate(self, chunk: Chunk) -> bool:
-        """Settle what fast validation refuses, unless there is drift: the table has to get columns first."""
-        if not self._evolves:
-            self._settle(chunk, self._fast.refused(chunk.texts(), chunk.dropped), refused=True)
-            return True
-        order, texts = chunk.in_order(), [*chunk.texts()]
+        """Settle what fast validation refuses, unless the table has to change first; whether it has not."""
+        refused: Iterable[int] = range(chunk.count)
+        if not self._watches:
+            self._fast.has_new_keys = False
+            refused = self._fast.refused(chunk.texts(), chunk.dropped)
+        if self._watches or self._fast.has_new_keys:
+            if self._fast.has_untyped_keys:
+                refused = range(chunk.count)
+                chunk.dropped.clear()
+            refused = self._watch(chunk, {*refused})
+        if not chunk.drift:
+            self._settle(chunk, refused, refused=True)
+        return not chunk.is_outgrown
+
+    def _watch(self, chunk: Chunk, rows: Container[int]) -> list[int]:
+        """Look at some rows for new keys, in the order of their records; which are left for exact validation."""
+        order, texts = [row for row in chunk.in_order() if row in rows], [*chunk.texts()]
         watch = DriftWatch(
-            self._projection, self._conversion, self._column_budget, lambda row: chunk.position(order[row])
+            self._projection,
+            self._conversion,
+            self._column_budget,
+            lambda row: chunk.position(order[row]),
+            rules=self._rules,
         )
         refused = self._fast.refused((texts[row] for row in order), chunk.dropped, watch)
-        if watch.found:
-            chunk.drift = watch.found
-            chunk.dropped.clear()
-            return False
-        chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
-        self._settle(chunk, (order[row] for row in refused if row not in watch.rejected), refused=True)
-        return True
+        left = [order[row] for row in refused if row not in watch.rejected]
+        chunk.drift, chunk.change = watch.drift, together([chunk.change, watch.change])
+        self._watches = bool(chunk.drift)
+        if chunk.drift:
+            if watch.found.is_exceeded:
+                self._note_rescue(chunk)
+            self._note_changes(chunk, left)
+        else:
+            chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
+        return left
 
     def _settle(self, chunk: Chunk, rows: Iterable[int], *, refused: bool = False) -> None:
         """Have exact validation decide about rows, whether fast validation has `refused` them or not."""
         unfit: dict[int, RejectReason] = {}
         rewritten: dict[int, str | None] = {}
-        for row, text in chunk.select(rows):
+        left = chunk.select(rows)
+        for number, (row, text) in enumerate(left):
             if not refused and text is not None:
-                # Those that were accepted were counted.
-                chunk.dropped.subtract(key for key in members(text) if self._projection.column_for(key) is None)
-            found = self._exact.validate(text, self._fast.reading)
+                chunk.dropped.subtract(self._fast.counted(text))
+            found = self._settled(chunk, row, text)
             if isinstance(found, RejectReason):
                 unfit[row] = found
             else:
                 rewritten[row] = found.text
                 chunk.dropped.update(found.dropped)
+            if chunk.is_outgrown:
+                self._note_changes(chunk, (other for other, _ in left[number + 1 :]))
+                return
         chunk.rewrite(rewritten)
         chunk.reject(unfit)
+
+    def _settled(self, chunk: Chunk, row: int, text: str | None) -> Rewritten | RejectReason:
+        """What exact validation says of a row; what the table has to become for it is noted."""
+        place = chunk.position(row)
+        found = self._exact.validate(text, self._fast.reading, place)
+        if isinstance(found, Rewritten) and found.rescued and self._fast.learn_rescued():
+            found = self._exact.validate(text, self._fast.reading, place)
+        self._note_change(chunk, found, text)
+        return found
+
+    def _note_changes(self, chunk: Chunk, rows: Iterable[int]) -> None:
+        """Note what more the table has to become for other rows of a chunk that is staged again anyway."""
+        exact = self._evolved(chunk)
+        for row, text in chunk.select(rows):
+            before = chunk.change
+            self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), text)
+            if chunk.change != before:
+                exact = self._evolved(chunk)
+        chunk.dropped.clear()
+
+    def _evolved(self, chunk: Chunk) -> ExactValidation:
+        """Exact validation for the table as it will be after what a chunk has asked for."""
+        kinds = columns_for(chunk.drift, self._conversion.nested_type, self._projection.name_for)
+        new = {**unambiguous(kinds, self.columns), **chunk.change.add}
+        return self._after(replace(chunk.change, add=new))
+
+    def _after(self, change: SchemaChange) -> ExactValidation:
+        grown = Projection(changed(self.columns, change), self._conversion.normalizes)
+        return ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
+
+    def _note_change(self, chunk: Chunk, found: Rewritten | RejectReason, text: str | None) -> None:
+        """Note what the table has to become for a record, by what exact validation says of it."""
+        if isinstance(found, RejectReason) or (self._evolves and found.strays):
+            asked = growth(text, self._projection, self._conversion, self._rules, grows=self._evolves)
+            if asked != SchemaChange() and self._after(asked).diagnose(text) is None:
+                chunk.change = together([chunk.change, asked])
+                return
+        if isinstance(found, Rewritten) and found.rescued:
+            self._note_rescue(chunk)
+
+    def _note_rescue(self, chunk: Chunk) -> None:
+        if self._projection.rescued is None and self._rules.rescues and self._rules.may_change:
+            chunk.change = together([chunk.change, SchemaChange(add={RESCUED: self._rescued_type})])

@@ -8,7 +8,7 @@ from typing import Final
 
 import orjson
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, StructType, is_rescued_name
 from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK, ROW, Chunk
 from frazil.pipes.default.times import MICROSECONDS_FROM, MILLISECONDS_FROM
@@ -37,6 +37,10 @@ _TIME: Final = Primitive("time")
 _MINUS_ZERO: Final = r"-0\s*[,}\]]"
 
 
+RESCUE_KEY: Final = "\x7frescued"
+"""What the column of rescued values is read from: hardly a key of records, and none that is read as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How the records of a task are read, by what is known of their keys."""
@@ -63,6 +67,9 @@ class Projection:
     normalizes: bool = False
     """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""
 
+    rescued: Column | None = field(init=False, repr=False, compare=False, default=None)
+    """The column of rescued values, which no key goes to."""
+
     _payload: tuple[Column, ...] = field(init=False, repr=False, compare=False)
     # Asked for every key of every record that the exact tier looks at: looked up, not searched.
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -72,6 +79,9 @@ class Projection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_payload", tuple(column for column in self.columns if not is_metadata(column)))
         for column in self._payload:
+            if is_rescued_name(column.name):
+                object.__setattr__(self, "rescued", column)
+                continue
             self._by_name[column.name] = column
             self._by_folded_name.setdefault(folded(column.name), column)
         for column in self.columns:
@@ -99,11 +109,18 @@ class Projection:
         name = self.name_for(key)
         return is_usable_name(name) and folded(name) not in self._folded_paths
 
+    def can_name_field(self, path: FieldPath) -> bool:
+        """Whether a struct can get a field of that path; Iceberg knows fields by dotted paths, columns too."""
+        dotted = folded(".".join(path))
+        return is_usable_name(path[-1]) and dotted not in self._folded_paths and dotted not in self._by_folded_name
+
     def is_settled(self, key: str) -> bool:
         """Whether a key will never become a column, having one or being no name for one."""
-        if self.column_for(key) is not None or not self.can_name_column(key):
-            return True
-        return is_metadata_name(self.name_for(key))
+        return self.column_for(key) is not None or not self.can_name_column(key) or self.is_reserved(key)
+
+    def is_reserved(self, key: str) -> bool:
+        """Whether a key is called like a column of frazil's own, into which no key goes."""
+        return is_metadata_name(self.name_for(key)) or is_rescued_name(self.name_for(key))
 
     def select(self, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False) -> str:
         """The SELECT that projects the rows of a chunk.
@@ -170,7 +187,7 @@ class Projection:
     def _value(self, column: Column, reading: Reading, defaults: Mapping[str, str]) -> str:
         casts = [_cast(column, value, reading) for value in self._reads(column, reading)]
         if not casts:
-            return _constant(column, defaults.get(column.name))
+            return constant(column, defaults.get(column.name))
         return casts[0] if len(casts) == 1 else f"coalesce({', '.join(casts)})"
 
     def _reads(self, column: Column, reading: Reading) -> list[str]:
@@ -247,8 +264,8 @@ def _since_epoch(value: str) -> str:
     return f"make_timestamp({number} * {scale})"
 
 
-def _constant(column: Column, text: str | None) -> str:
-    """SQL for the value every row has in a column no record has a key for."""
+def constant(column: Column, text: str | None) -> str:
+    """SQL for the value every row has in a column no record has a key for; `text` is its default as JSON."""
     if text is None:
         return f"CAST(NULL AS {sql_type(column.type)})"
     structure = literal(orjson.dumps({"default": json_structure(column.type)}).decode())

@@ -28,7 +28,6 @@ from frazil.snowflake.items import note_aliases
 from frazil.snowflake.kinds import shown as type_shown
 from frazil.snowflake.pipes import CreatePipe
 from frazil.snowflake.places import Refused, invalid, near
-from frazil.snowflake.reading import shown
 from frazil.snowflake.scope import Scope, matching
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
@@ -83,7 +82,7 @@ class _Compiling:
             item.note(self._scope, reading)
         reading.arrange()
         found = tuple(
-            compiled[column.name].sql(self._scope, reading) if column.name in compiled else self._absent(column)
+            compiled[column.name].as_item(self._scope, reading) if column.name in compiled else self._absent(column)
             for column in self._columns
         )
         condition, condition_source, objects = self._where()
@@ -215,7 +214,7 @@ class _Compiling:
         note_paths(condition, self._scope, reading)
         reading.arrange()
         sql = sql_of(condition, self._scope, reading)
-        return PipeItem(WHERE, sql, shown(where.this)), reading.source(CHUNK), reading.objects()
+        return PipeItem(WHERE, sql, " ".join(self._pipe.condition.split())), reading.source(CHUNK), reading.objects()
 
     def _expressions(self) -> Expressions:
         return Expressions(self._scope, self._types, _no_subquery)
@@ -262,7 +261,7 @@ class _Item:
             if node is not None:
                 note_paths(node, scope, reading)
 
-    def sql(self, scope: RecordScope, reading: Reading) -> PipeItem:
+    def as_item(self, scope: RecordScope, reading: Reading) -> PipeItem:
         """The item as SQL."""
         column, conversion = self._column, self._conversion
         if self._value is None:

@@ -15,7 +15,7 @@ from frazil.model import Column, Conversion, IcebergType, Primitive
 from frazil.pipes.sql.functions import Fitting
 from frazil.pipes.types import VARIANT, canonical, cast, json_structure, sql_type
 from frazil.snowflake import kinds
-from frazil.sql import literal
+from frazil.sql import ident, literal
 
 _D: Final = exp.DType
 
@@ -84,7 +84,7 @@ def of_document(value: str, column: Column, conversion: Conversion) -> str:
     if kind == VARIANT:
         usual = f"CAST({value} AS VARIANT)"
         # Whatever may fail stands here once: DuckDB computes what stands twice before TRY is asked.
-        odd = f"coalesce(variant_bytes_to_variant({Fitting(kind, conversion).name}({text})), {usual})"
+        odd = f"coalesce(variant_bytes_to_variant({ident(Fitting(kind, conversion).name)}({text})), {usual})"
         return canonical(f"CASE WHEN regexp_matches({text}, {literal(_ODD_IN_VARIANT)}) THEN {odd} ELSE {usual} END")
     odd = _fitted(text, column, conversion)
     if not isinstance(kind, Primitive) or (pattern := _form(kind, conversion)) is None:
@@ -138,7 +138,7 @@ def _unless_altered(value: str, wanted: str, kind: exp.DataType) -> str:
 
 def _fitted(text: str, column: Column, conversion: Conversion) -> str:
     """SQL for a JSON value, given as text, through exact validation."""
-    return _read(f"{Fitting(column.type, conversion).name}({text})", column.type)
+    return _read(f"{ident(Fitting(column.type, conversion).name)}({text})", column.type)
 
 
 def _read(fitted: str, kind: IcebergType) -> str:

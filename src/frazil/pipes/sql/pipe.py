@@ -146,7 +146,7 @@ class SqlPipe:
     def _reject_failing(self, chunk: Chunk, items: Iterable[PipeItem], source: str) -> None:
         """Reject the records for which an item fails, in one query for all."""
         items = [*items]
-        failed = ", ".join(map(_fails, items))
+        failed = ", ".join(_fails(item) for item in items)
         sources = ", ".join(item.source or "NULL" for item in items)
         found = f"SELECT {ROW}, [{failed}] AS failed, [{sources}] AS sources FROM {source}"
         try:

@@ -8,10 +8,8 @@ from typing import Final
 
 from frazil.config.table_options import HONOURED, properties_of, without_effect
 from frazil.errors import InvalidQuery
+from frazil.model import EVOLUTION
 from frazil.snowflake.words import Words
-
-EVOLUTION: Final = "frazil.schema.evolution"
-"""The table property that says `true` or `false` to schema evolution."""
 
 ERROR_LOGGING: Final = "frazil.error.logging"
 """The table property that keeps ERROR_LOGGING."""

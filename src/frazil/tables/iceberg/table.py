@@ -12,7 +12,17 @@ import structlog
 
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNotSupported, TableReplaced
 from frazil.layout.sources import unwritable
-from frazil.model import LAYOUT_OF_CREATED, Column, Conversion, IcebergType, Layout, SchemaChange, TableName, WriteShape
+from frazil.model import (
+    EVOLUTION,
+    LAYOUT_OF_CREATED,
+    Column,
+    Conversion,
+    IcebergType,
+    Layout,
+    SchemaChange,
+    TableName,
+    WriteShape,
+)
 from frazil.pipes import record_metadata
 from frazil.pipes.naming import folded
 from frazil.pipes.record_metadata import is_metadata
@@ -26,7 +36,7 @@ from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
 from frazil.tables.rules.created_layout import wanted_layout
 from frazil.tables.rules.expiry import MOST_KEPT, kept, named_by_snapshots, needed_by_others, oldest_kept
-from frazil.tables.rules.schema import remaining, schema_to_json
+from frazil.tables.rules.schema import may_evolve, remaining, schema_to_json
 
 CREATED_BY: Final = "frazil.created"
 """The table property that says frazil made the table, and so may evolve and expire it."""
@@ -165,6 +175,7 @@ class Table:
         self._refuse_unsupported(state, columns, layout)
         current = state.current
         rows = int((current.summary("total-records") if current else None) or 0)
+        evolves = may_evolve(state.property(EVOLUTION), created=state.property(CREATED_BY) == "true")
         mount_check.require(self.name, self.java, state.metadata_location, has_rows=rows > 0)
         return WriteShape(
             table=self.name,
@@ -174,7 +185,9 @@ class Table:
             sort_order_id=state.sort_order_id,
             columns=columns,
             has_rows=rows > 0,
-            evolves=rows == 0 and state.property(CREATED_BY) == "true",
+            evolves=evolves is True,
+            is_frozen=evolves is False,
+            takes_variants=state.format_version > _OLDEST_FORMAT,
             layout=layout,
         )
 
@@ -233,6 +246,8 @@ class Table:
         for name, kind in zip(change.add, self._java_types(change.add.values()), strict=True):
             # With a parent of None the name is taken as it is, dots included.
             update = update.addColumn(None, name, kind)
+        for path, kind in zip(change.grow, self._java_types(change.grow.values()), strict=True):
+            update = update.addColumn(".".join(path[:-1]), path[-1], kind)
         for path, kind in zip(change.widen, self._java_types(change.widen.values()), strict=True):
             update = update.updateColumn(".".join(path), kind)
         for path in change.relax:

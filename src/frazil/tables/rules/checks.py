@@ -129,8 +129,7 @@ def _check_shape(state: TableState, table: str, staged: WriteShape) -> None:
 def stored_identity(state: TableState, pipe: str) -> str | None:
     """What tells the pipe of that name that a table has; None if it has none."""
     text = state.property(PREFIX + pipe)
-    found = decode(pipe, text) if text is not None else None
-    return found.identity if found else None
+    return decode(pipe, text).identity if text is not None else None
 
 
 def incompatible_change(staged: Sequence[Column], current: Sequence[Column]) -> str | None:

@@ -37,6 +37,18 @@ def is_promotion(before: Primitive, after: Primitive) -> bool:
     return before == after or (before.name, after.name) in _WIDER
 
 
+def may_evolve(says: str | None, *, created: bool) -> bool | None:
+    """Whether records may change a table's columns; None where nobody has decided.
+
+    Args:
+        says: the table's property `frazil.schema.evolution`.
+        created: whether frazil made the table.
+    """
+    if says is not None and says.lower() in ("true", "false"):
+        return says.lower() == "true"
+    return True if created else None
+
+
 def remaining(change: SchemaChange, existing: Sequence[Column]) -> SchemaChange:
     """What is left to do of a change, on a table that has the `existing` columns by now.
 
@@ -47,6 +59,7 @@ def remaining(change: SchemaChange, existing: Sequence[Column]) -> SchemaChange:
     missing = {name: kind for name, kind in change.add.items() if folded(name) not in known}
     return SchemaChange(
         add=unambiguous(missing, existing),
+        grow={path: kind for path, kind in change.grow.items() if _is_missing(existing, path)},
         widen={path: kind for path, kind in change.widen.items() if _is_narrower(_field(existing, path), kind)},
         relax=frozenset(path for path in change.relax if (found := _field(existing, path)) and found.required),
     )
@@ -69,6 +82,14 @@ def _field(columns: Sequence[Column], path: FieldPath) -> Column | None:
     name, *rest = path
     found = next((column for column in columns if column.name == name), None)
     return _field(fields_of(found.type), tuple(rest)) if found and rest else found
+
+
+def _is_missing(columns: Sequence[Column], path: FieldPath) -> bool:
+    """Whether there is a struct for a field, and not the field."""
+    parent = _field(columns, path[:-1])
+    if parent is None or not isinstance(parent.type, StructType):
+        return False
+    return folded(path[-1]) not in {folded(field.name) for field in parent.type.fields}
 
 
 def _is_narrower(column: Column | None, wanted: Primitive) -> bool:

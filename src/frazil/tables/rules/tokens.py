@@ -6,7 +6,8 @@ the connector commits and, mirrored in the same swap, in a table property of the
     {"v": 2, "source": "kafka", "name": "orders to the lake", "commit": "<uuid>", "owner": "<uuid>",
      "opener": "host-7 (pid 4711)", "epoch": 7, "snapshot-seq": 41,
      "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "channels": {…}}},
-     "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>"}
+     "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>",
+     "dropped": {"colour": 120}}
 
 How channels are written is for `frazil.tables.rules.channels`, what a token means for the source of that kind.
 """
@@ -99,6 +100,9 @@ class Tokens:
     rejects: str | None = None
     """Path of the newest reject list that is not delivered."""
 
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Values of keys that the table has no column for, counted by key since the connector first opened it."""
+
     opener: str = ""
     """Where the owner runs, for people who look for it: host and process id."""
 
@@ -144,7 +148,7 @@ def key_of(connector: str) -> str:
 
 def encode(tokens: Tokens) -> str:
     """The tokens as they stand in the table."""
-    document = {
+    document: dict[str, Any] = {
         "v": VERSION,
         "source": tokens.source,
         "name": tokens.name,
@@ -164,6 +168,8 @@ def encode(tokens: Tokens) -> str:
         "last-error": tokens.last_error,
         "rejects": tokens.rejects,
     }
+    if tokens.dropped:
+        document["dropped"] = dict(tokens.dropped)
     # Of numbers, most matches are by chance and short: their digits take less room than they do.
     packer = zlib.compressobj(9, strategy=zlib.Z_FILTERED)
     return base64.b64encode(packer.compress(orjson.dumps(document)) + packer.flush()).decode()
@@ -192,6 +198,7 @@ def decode(text: str) -> Tokens:
             },
             last_error=document["last-error"],
             rejects=document["rejects"],
+            dropped=document.get("dropped", {}),
             source=document["source"],
         )
     except (binascii.Error, zlib.error, AttributeError, KeyError, TypeError) as error:

@@ -1,0 +1,214 @@
+"""Pipes that users write in SQL, under connectors: what lands through them, and what happens when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.integration.changing import WHEN, Stream, When
+from tests.support.waiting import caught_up, tokens, until_state
+
+from frazil.dev.kafka import KafkaBroker
+from frazil.errors import PipeBroken, PipeGone, PipeRefused, UnfitValue
+from frazil.queries.engine import Engine
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
+from frazil.testing.records import produce
+from frazil.testing.topics import create_topic, wait_until
+
+Say = Callable[[str], list[dict[str, object]]]
+
+ORDERS = [
+    '{"order_id": 1, "customer": {"name": "Ann"}, "order total": "19.994", "paid": "yes", "kind": "web"}',
+    '{"order_id": 2, "customer": {"name": "Bo"}, "order total": 7, "paid": 0, "kind": "test"}',
+    '{"order_id": 3, "customer": {}, "order total": "much", "paid": "yes", "kind": "web"}',
+    '{"order_id": 4, "customer": null, "order total": 0.005, "paid": "off", "kind": null}',
+]
+
+
+@pytest.fixture
+def say(spark: SparkSession, lake: Path) -> Iterator[Say]:
+    """Type a statement into `frazil sql`: `say("SHOW PIPES")` gives its rows."""
+    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
+    with Engine(catalog, lambda: spark) as engine:
+        yield lambda text: engine.answer(text).batches.read_all().to_pylist()
+
+
+@pytest.fixture
+def table(spark: SparkSession, topic: str) -> str:
+    """The table of the topic, empty."""
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {EMBEDDED}.public")
+    spark.sql(
+        f"CREATE TABLE {EMBEDDED}.public.{topic.upper()} (id BIGINT, name STRING, total DECIMAL(10, 2), paid BOOLEAN, "
+        "RECORD_METADATA STRUCT<topic: STRING, partition: INT, offset: BIGINT>) USING iceberg"
+    )
+    return topic.upper()
+
+
+def pipe(name: str, table: str, *, where: str = "", total: str = "$1['order total']::NUMBER(10,2)") -> str:
+    return (
+        f"CREATE OR REPLACE PIPE {name} AS COPY INTO {table} FROM (SELECT $1:order_id::BIGINT, $1:customer.name::STRING, "
+        f"{total}, $1:paid::BOOLEAN, $1:RECORD_METADATA FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING')) {where})"
+    )
+
+
+def test_records_land_as_the_pipe_says_and_those_that_do_not_fit_are_rejected_by_column(
+    connect, say: Say, rows, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(table, table, where="WHERE $1:kind::STRING IS DISTINCT FROM 'test'"))
+    produce(broker.bootstrap_servers, topic, ORDERS)
+
+    connector = connect(topic, **{"errors.tolerance": "all"})
+    caught_up(connector)
+
+    assert [(row["id"], row["name"], row["total"], row["paid"]) for row in rows(topic)] == [
+        (1, "Ann", 19.99, True),
+        (4, None, 0.01, False),
+    ]
+    assert [row["RECORD_METADATA"]["offset"] for row in rows(topic)] == [0, 3]
+    (status,) = connector.status()
+    assert (status.offset_token, status.rows_inserted, status.rows_error) == ("3", 2, 1)
+    assert status.pipe == table
+    for expected in ("offset 2", "total", "much"):
+        assert expected in (status.last_error or "")
+
+
+def test_without_tolerance_a_failing_cast_stops_the_connector_at_its_record(
+    connect, say: Say, rows, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(table, table))
+    produce(broker.bootstrap_servers, topic, ORDERS)
+
+    connector = connect(topic)
+    until_state(connector, "FAILED")
+
+    assert isinstance(connector.error, UnfitValue)
+    for expected in (f"topic {topic}", "partition 0", "offset 2", "column total", "much"):
+        assert expected in str(connector.error)
+    assert [row["id"] for row in rows(topic)] == [1, 2]
+
+
+def test_a_pipe_that_leaves_everything_out_moves_the_token_all_the_same(
+    connect, say: Say, rows, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(table, table, where="WHERE $1:order_id > 100"))
+    produce(broker.bootstrap_servers, topic, ORDERS)
+
+    connector = connect(topic)
+    caught_up(connector)
+
+    assert rows(topic) == []
+    assert tokens(connector) == {0: "3"}
+
+
+def test_a_pipe_of_another_name_takes_the_topics_of_that_name_to_its_table(
+    connect, say: Say, spark: SparkSession, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(f"{table}_RAW", table))
+    other = create_topic(broker.bootstrap_servers, f"{topic}_raw")
+    produce(broker.bootstrap_servers, other, ORDERS[:2])
+    produce(broker.bootstrap_servers, topic, ['{"id": 9, "name": "Cy"}'])
+
+    connector = connect(f"{topic},{other}", name="both")
+    caught_up(connector)
+
+    found = spark.sql(f"SELECT id, RECORD_METADATA.topic AS topic FROM {EMBEDDED}.public.{table} ORDER BY id").collect()
+    assert [(row["id"], row["topic"]) for row in found] == [(1, other), (2, other), (9, topic)]
+    assert not spark.catalog.tableExists(f"{EMBEDDED}.public.{table}_RAW")
+
+
+def test_what_the_validation_of_the_classic_connector_is_for_does_not_go_with_a_pipe(
+    connect, say: Say, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(table, table))
+    produce(broker.bootstrap_servers, topic, ORDERS)
+
+    connector = connect(topic, **{"snowflake.validation": "client_side"})
+    until_state(connector, "FAILED")
+
+    assert isinstance(connector.error, PipeRefused)
+    assert "[0032]" in str(connector.error)
+
+
+@pytest.fixture
+def stream(spark: SparkSession, broker: KafkaBroker, lake: Path, topic: str) -> Stream:
+    stream = Stream(spark, broker, lake, topic)
+    stream.create()
+    return stream
+
+
+def copy_of(stream: Stream, payload: str) -> str:
+    table = stream.topic.upper()
+    keys = ("run", "partition", "seq", "sha256", "relaxed")
+    items = ", ".join(f"$1:{key} AS {key}" for key in keys)
+    return (
+        f"CREATE OR REPLACE PIPE {table} AS COPY INTO {table} FROM (SELECT {items}, {payload} AS payload, "
+        "$1:RECORD_METADATA AS record_metadata FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING'))) "
+        "MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE"
+    )
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_pipe_that_comes_is_replaced_and_goes_under_a_connector_counts_from_the_next_plan(
+    connect, say: Say, stream: Stream, when: When
+):
+    stream.connector = connect(stream.topic)
+    stream.land()
+    landed = stream.sent
+    changes = {
+        "upper(payload) = payload": copy_of(stream, "UPPER($1:payload::STRING)"),
+        "payload IS NULL": copy_of(stream, "NULL"),
+        "payload = lower(payload)": f"DROP PIPE {stream.topic.upper()}",
+    }
+    for shows, statement in changes.items():
+        stream.change(when, lambda _, statement=statement: say(statement))
+        if when == "idle":
+            stream.send()
+        stream.catch_up()
+
+        later = f"RECORD_METADATA.offset >= {landed}"
+        assert stream.offsets(f"{later} AND {shows}") == stream.offsets(later) == [*range(landed, stream.sent)], shows
+        landed = stream.sent
+    assert stream.offsets() == [*range(stream.sent)]
+
+
+def test_a_column_that_goes_from_under_a_pipe_stops_the_connector_until_the_pipe_is_written_anew(
+    connect, say: Say, stream: Stream
+):
+    say(copy_of(stream, "$1:payload"))
+    stream.connector = connect(stream.topic)
+    stream.land()
+
+    stream.sql("ALTER TABLE {table} RENAME COLUMN payload TO body")
+    stream.send()
+    until_state(stream.connector, "FAILED")
+
+    assert isinstance(stream.connector.error, PipeBroken)
+    assert "payload" in str(stream.connector.error)
+    say(copy_of(stream, "$1:payload").replace("AS payload", "AS body"))
+    stream.connector.start()
+    stream.catch_up()
+    assert stream.offsets("body IS NOT NULL") == [*range(stream.sent)]
+
+
+def test_a_dropped_pipe_to_a_table_of_another_name_stops_the_connector(
+    connect, say: Say, broker: KafkaBroker, rows, topic: str, table: str
+):
+    say(pipe(f"{table}_RAW", table))
+    other = create_topic(broker.bootstrap_servers, f"{topic}_raw")
+    produce(broker.bootstrap_servers, other, ORDERS[:1])
+    connector = connect(other)
+    caught_up(connector)
+
+    say(f"DROP PIPE {table}_RAW")
+    produce(broker.bootstrap_servers, other, ORDERS[1:2])
+    until_state(connector, "FAILED")
+
+    assert isinstance(connector.error, PipeGone)
+    assert [row["id"] for row in rows(topic)] == [1]
+    say(pipe(f"{table}_RAW", table))
+    connector.start()
+    wait_until(lambda: len(rows(topic)) == 2, "the second record to land")
+    assert [row["id"] for row in rows(topic)] == [1, 2]
