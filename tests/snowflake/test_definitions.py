@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
+from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frazil.errors import InvalidQuery
@@ -24,6 +25,7 @@ from frazil.snowflake.definitions.values import (
     SetPartition,
     SetProperties,
 )
+from frazil.snowflake.pipes import read_pipe
 from frazil.snowflake.statements import read
 
 TYPES = {
@@ -217,3 +219,46 @@ def test_every_moment_is_a_default_of_a_timestamp(moment: dt.datetime):
     (column,) = created(f"CREATE TABLE t (c TIMESTAMP_NTZ DEFAULT '{moment}')").columns
 
     assert dt.datetime.fromisoformat(json.loads(column.default or "")) == moment
+
+
+STATEMENTS = [
+    "CREATE OR REPLACE TABLE a.b ( id NUMBER ( 10 , 2 ) NOT NULL DEFAULT - 5 COMMENT 'x' , \"q\" ARRAY ( INT NOT NULL ) )",
+    "CREATE TABLE a ( m MAP ( VARCHAR , OBJECT ( a INT ) ) ) CLUSTER BY ( id ) PARTITION BY ( bucket ( 16 , id ) , m )",
+    "CREATE TABLE IF NOT EXISTS a ( c INT ) COMMENT = 'x' ENABLE_SCHEMA_EVOLUTION = TRUE BASE_LOCATION = '/x'",
+    "ALTER TABLE IF EXISTS a ADD COLUMN IF NOT EXISTS x INT DEFAULT 5 , y TIMESTAMP WITH TIME ZONE",
+    "ALTER TABLE a ALTER COLUMN x SET DATA TYPE NUMBER ( 20 , 0 ) , COLUMN y DROP NOT NULL",
+    "ALTER TABLE a SET COMMENT = 'x' ERROR_LOGGING = FALSE",
+    "CREATE INTERACTIVE TABLE R ( m VARCHAR ) AS ( SELECT $1:M ::VARCHAR from TABLE(DATA_SOURCE(TYPE => 'STREAMING')) )",
+    "DROP TABLE IF EXISTS a . b",
+    "SHOW CHANNELS LIKE 'x' IN TABLE a . b",
+]
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(STATEMENTS), st.data())
+def test_a_statement_with_words_left_out_or_moved_is_read_or_refused(text: str, data: st.DataObject):
+    words = text.split(" ")
+    begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(words))] * 2)))
+    moved = words[begin:end] if data.draw(st.booleans()) else []
+    place = data.draw(st.integers(0, len(words)))
+    changed = words[:begin] + words[end:]
+    mangled = " ".join(changed[:place] + moved + changed[place:])
+
+    with suppress(InvalidQuery):
+        read(mangled)
+
+
+METRICS = (
+    "CREATE INTERACTIVE TABLE REALTIME_METRICS ( metric_name VARCHAR, source_topic VARCHAR, timestamp TIMESTAMP_NTZ ) AS "
+    "(SELECT $1:M_NAME::VARCHAR, $1:RECORD_METADATA.topic::VARCHAR, $1:RECORD_METADATA.timestamp::TIMESTAMP_NTZ from "
+    "TABLE(DATA_SOURCE(TYPE => 'STREAMING')));"
+)
+
+
+def test_an_interactive_table_has_a_pipe_that_can_be_kept():
+    table = created(METRICS)
+
+    assert table.pipe is not None
+    assert [each.name.name for each in table.columns] == ["metric_name", "source_topic", "timestamp"]
+    assert read_pipe(table.pipe.text).query == table.pipe.query
+    assert (table.pipe.name.name, table.pipe.target.name) == ("REALTIME_METRICS", "REALTIME_METRICS")
