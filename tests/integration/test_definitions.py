@@ -175,6 +175,19 @@ def test_a_created_table_is_partitioned_and_sorted_once_it_has_the_columns(
     assert {file["sort_order_id"] for file in files} == {1}
 
 
+@pytest.mark.parametrize("keys", ["day(at)", "id, id"])
+def test_a_created_table_that_cannot_be_partitioned_so_is_filled_as_it_is(
+    connect, say: Say, broker: KafkaBroker, topic: str, keys: str, capsys: pytest.CaptureFixture[str]
+):
+    produce(broker.bootstrap_servers, topic, orders(1))
+
+    caught_up(connect(topic, **{"snowflake.iceberg.create.table.options": f"PARTITION BY ({keys})"}))
+
+    assert len(say(f"SELECT 1 FROM {topic}")) == 1
+    assert {row["partition by"] for row in say(f"DESCRIBE TABLE {topic}")} == {None}
+    assert "is not laid out as it was asked for" in capsys.readouterr().out
+
+
 def test_a_created_table_lies_where_it_is_said(
     connect, say: Say, spark: SparkSession, broker: KafkaBroker, topic: str, tmp_path: Path
 ):

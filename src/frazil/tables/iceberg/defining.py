@@ -10,7 +10,7 @@ from frazil.model import LOCATION, Column, IcebergType, TableName
 from frazil.tables.iceberg.access import LOCAL
 from frazil.tables.iceberg.catalog import PROPERTIES_OF_CREATED, PROPERTIES_ON_LOCAL_DISKS, Catalog
 from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type, mapping
-from frazil.tables.iceberg.layout import partitioned, sorted_by
+from frazil.tables.iceberg.layout import REFUSALS, partitioned, sorted_by
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.created_layout import ColumnKey
 from frazil.tables.rules.defining import TableDefinition, schema_with_comments
@@ -19,9 +19,6 @@ from frazil.tables.rules.tokens import PREFIX as TOKENS
 
 _KEPT_UP: Final = {key: value for key, value in PROPERTIES_OF_CREATED.items() if key != CREATED_BY}
 """What frazil sets on every table; whoever defines one decides on its columns and snapshots."""
-
-_REFUSALS: Final = frozenset({"ValidationException", "IllegalArgumentException", "UnsupportedOperationException"})
-"""What Iceberg throws when it is asked for what cannot be."""
 
 _TRIES: Final = 50
 """Commits of others that may come between the reading of a table and its change."""
@@ -213,7 +210,7 @@ def _asked(action: str, request: Callable[[], Any]) -> Any:
                 raise _Overtaken(java_message(error)) from error
             case "AlreadyExistsException":
                 raise _Existing from error
-            case name if name in _REFUSALS:
+            case name if name in REFUSALS:
                 said = java_message(error).partition(": ")[2] or name
                 raise InvalidQuery(f"Iceberg refuses to {action}: {said[:300].rstrip('.')}") from error
         raise CatalogUnavailable(action, java_message(error)) from error

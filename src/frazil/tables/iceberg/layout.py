@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from frazil.tables.iceberg.java import java_type
+from frazil.tables.iceberg.java import java_class, java_errors, java_message, java_type
 from frazil.tables.rules.created_layout import ColumnKey, Keys
 
+REFUSALS: Final = frozenset({"ValidationException", "IllegalArgumentException", "UnsupportedOperationException"})
+"""What Iceberg throws when it is asked for what cannot be."""
 
-def lay_out(jvm: Any, java: Any, keys: Keys, property_done: str) -> None:
-    """Have a table's files partitioned and sorted from now on, and forget the property that asked for it."""
+
+def lay_out(jvm: Any, java: Any, keys: Keys, property_done: str) -> str | None:
+    """Have a table's files partitioned and sorted from now on, and forget the property that asked for it.
+
+    What Iceberg has against these keys, such as a day and an hour of one column, comes back; then nothing happened.
+    """
     partition, order = keys
     transaction = java.newTransaction()
-    if partition:
-        partitioned(jvm, java.spec(), transaction.updateSpec(), partition).commit()
-    if order:
-        sorted_by(jvm, transaction.replaceSortOrder(), order).commit()
+    try:
+        if partition:
+            partitioned(jvm, java.spec(), transaction.updateSpec(), partition).commit()
+        if order:
+            sorted_by(jvm, transaction.replaceSortOrder(), order).commit()
+    except java_errors() as error:
+        if java_class(error) in REFUSALS:
+            return java_message(error)
+        raise
     transaction.updateProperties().remove(property_done).commit()
     transaction.commitTransaction()
+    return None
 
 
 def partitioned(jvm: Any, before: Any, update: Any, keys: Sequence[ColumnKey]) -> Any:

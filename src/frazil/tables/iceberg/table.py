@@ -259,10 +259,12 @@ class Table:
         state = self.state()
         asked = state.property(LAYOUT_OF_CREATED)
         found = None if asked is None else wanted_layout(asked, state.columns())
-        if isinstance(found, str):
-            _log.warning("a created table is not laid out as it was asked for", table=str(self.name), cause=found)
-        elif found is not None:
-            lay_out(self._jvm, self.java, found, LAYOUT_OF_CREATED)
+        if found is None:
+            return
+        refused = found if isinstance(found, str) else lay_out(self._jvm, self.java, found, LAYOUT_OF_CREATED)
+        if refused:
+            _log.warning("a created table is not laid out as it was asked for", table=str(self.name), cause=refused)
+        else:
             self.refresh()
 
     def _java_types(self, kinds: Iterable[IcebergType]) -> list[Any]:
