@@ -80,6 +80,22 @@ def test_describe_shows_what_a_table_was_created_with(tables: Tables):
     ]
 
 
+def test_fields_of_structs_partition_and_sort(tables: Tables):
+    say(
+        tables,
+        "CREATE TABLE within (record_metadata OBJECT(topic VARCHAR, at OBJECT(day DATE), offset BIGINT)) "
+        "PARTITION BY (truncate(1000, record_metadata.offset), record_metadata:topic) "
+        "CLUSTER BY (record_metadata.at.day)",
+    )
+
+    java = tables.catalog.load(table("WITHIN"))
+    names = [str(java.schema().findColumnName(each.sourceId())) for each in java.spec().fields()]
+    assert names == ["RECORD_METADATA.offset", "RECORD_METADATA.topic"]
+    assert str(java.schema().findColumnName(java.sortOrder().fields()[0].sourceId())) == "RECORD_METADATA.at.day"
+    with pytest.raises(InvalidQuery, match="there is no column NOWHERE"):
+        say(tables, "ALTER TABLE within CLUSTER BY (record_metadata.nowhere)")
+
+
 def test_channels_are_not_shown_where_nobody_knows_of_any(tables: Tables):
     with pytest.raises(InvalidQuery, match="frazil channels"):
         say(tables, "SHOW CHANNELS")

@@ -145,11 +145,11 @@ def test_options_become_properties_or_are_said_to_change_nothing():
 
 
 def test_keys_are_columns_and_transforms_of_them():
-    table = created('CREATE TABLE t (c INT) CLUSTER BY (c, "d") PARTITION BY (BUCKET(16, c), days(c), year)')
+    table = created('CREATE TABLE t (c INT) CLUSTER BY (c, "d") PARTITION BY (BUCKET(16, c), days(o."d e"), year)')
 
-    assert [(key.column.name, str(key.transform)) for key in table.partition] == [
+    assert [(".".join(each.name for each in key.column), str(key.transform)) for key in table.partition] == [
         ("c", "bucket[16]"),
-        ("c", "day"),
+        ("o.d e", "day"),
         ("year", "identity"),
     ]
     assert [key.transform for key in table.order] == [LayoutTransform("identity")] * 2

@@ -15,6 +15,7 @@ from frazil.model import (
     PartitionField,
     Primitive,
     SortField,
+    StructType,
     TableName,
 )
 from frazil.pipes.naming import folded
@@ -227,26 +228,35 @@ def _checked(
     partition: Sequence[LayoutKey], order: Sequence[LayoutKey], columns: Sequence[Column]
 ) -> tuple[tuple[ColumnKey, ...], tuple[ColumnKey, ...]]:
     """The keys by the names of columns of the table; refused if files cannot be written so."""
-    found = {id(key): _column(key.column, columns) for key in (*partition, *order)}
-    for key in partition:
-        column = found[id(key)]
-        layout = Layout(partition=(PartitionField(column.name, column.id, key.transform),))
-        _refuse_layout(layout, columns, key)
-    for key in order:
-        _refuse_layout(Layout(order=(SortField(found[id(key)].id, key.transform),)), columns, key)
-    whole = Layout(
-        tuple(PartitionField(found[id(key)].name, found[id(key)].id, key.transform) for key in partition),
-        tuple(SortField(found[id(key)].id, key.transform) for key in order),
-    )
-    if (reason := unwritable(whole, columns)) is not None:
-        raise Refused(f"the table cannot be written: {reason}", partition[0].column)
-    named = [tuple((found[id(key)].name, key.transform) for key in keys) for keys in (partition, order)]
+    found = {id(key): _field(key.column, columns) for key in (*partition, *order)}
+    fields = [(key, PartitionField(found[id(key)][0], found[id(key)][1], key.transform)) for key in partition]
+    sorting = [(key, SortField(found[id(key)][1], key.transform)) for key in order]
+    for key, field in fields:
+        _refuse_layout(Layout(partition=(field,)), columns, key)
+    for key, each in sorting:
+        _refuse_layout(Layout(order=(each,)), columns, key)
+    whole = Layout(tuple(field for _, field in fields), tuple(each for _, each in sorting))
+    for key in (*partition, *order)[:1]:
+        _refuse_layout(whole, columns, key)
+    named = [tuple((found[id(key)][0], key.transform) for key in keys) for keys in (partition, order)]
     return named[0], named[1]
+
+
+def _field(path: Sequence[exp.Identifier], columns: Sequence[Column]) -> tuple[str, int]:
+    """The dotted name of a column, or of a field of a struct, and its id."""
+    first, *rest = path
+    column = _column(first, columns)
+    if not rest:
+        return column.name, column.id
+    if not isinstance(column.type, StructType):
+        raise Refused(f"{column.name} is of type {column.type}, which has no field {rest[0].name[:60]}", rest[0])
+    name, number = _field(rest, column.type.fields)
+    return f"{column.name}.{name}", number
 
 
 def _refuse_layout(layout: Layout, columns: Sequence[Column], key: LayoutKey) -> None:
     if reason := unwritable(layout, columns):
-        raise Refused(f"the table cannot be written: {reason}", key.column)
+        raise Refused(f"the table cannot be written: {reason}", key.column[0])
 
 
 def _as_column(new: NewColumn) -> Column:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from sqlglot import exp
+
 from frazil.errors import InvalidQuery
 from frazil.model import LayoutTransform
 from frazil.snowflake.definitions.values import LayoutKey
@@ -16,7 +18,9 @@ _OF_TIMES: Final = {
     for name in (transform.upper(), f"{transform}s".upper())
 }
 _IDENTITY: Final = LayoutTransform("identity")
-_THERE_ARE: Final = "a column, or BUCKET(n, c), TRUNCATE(n, c), YEAR(c), MONTH(c), DAY(c) or HOUR(c) of one"
+_THERE_ARE: Final = (
+    "a column or field, or BUCKET(n, c), TRUNCATE(n, c), YEAR(c), MONTH(c), DAY(c) or HOUR(c) of one"
+)
 
 
 def read_keys(w: Words, what: str) -> tuple[LayoutKey, ...]:
@@ -41,7 +45,7 @@ def _key(w: Words) -> LayoutKey:
     place = w.pointed_next()
     name = w.name(_THERE_ARE)
     if not w.comes("("):
-        return LayoutKey(name, _IDENTITY)
+        return LayoutKey(_path(name, w), _IDENTITY)
     called, inside = name.name.upper(), Words(w.text, w.parenthesised("a column"))
     if not name.args.get("quoted") and called in _PARAMETRISED:
         parameter = inside.whole(f"the number of {called}")
@@ -53,6 +57,13 @@ def _key(w: Words) -> LayoutKey:
         transform = LayoutTransform(_OF_TIMES[called])
     else:
         raise InvalidQuery(f"{called[:40]} is not supported there; a key is {_THERE_ARE}", place)
-    column = inside.name("a column")
+    column = _path(inside.name("a column"), inside)
     inside.end()
     return LayoutKey(column, transform)
+
+
+def _path(name: exp.Identifier, w: Words) -> tuple[exp.Identifier, ...]:
+    found = [name]
+    while w.take(".") or (len(found) == 1 and w.take(":")):
+        found.append(w.name("a field"))
+    return tuple(found)

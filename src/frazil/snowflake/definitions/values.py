@@ -33,7 +33,9 @@ class NewColumn:
 class LayoutKey:
     """One of the values that rows are partitioned or sorted by."""
 
-    column: exp.Identifier = field(repr=False)
+    column: tuple[exp.Identifier, ...] = field(repr=False)
+    """The column, or what leads to a field of a struct."""
+
     transform: LayoutTransform
 
 
