@@ -61,6 +61,39 @@ def test_what_was_answered_before_a_mistake_is_printed_and_the_rest_is_not_run(h
     assert "Traceback" not in done.stderr
 
 
+def test_a_file_of_definitions_makes_the_catalog_of_a_new_home_and_the_line_that_fails_is_named(tmp_path: Path):
+    file = tmp_path / "shop.sql"
+    file.write_text(
+        "-- the shop\n"
+        "CREATE TABLE shop (id INT, total NUMBER(10,2) DEFAULT 0) CLUSTER BY (id);\n\n"
+        "ALTER TABLE shop ADD COLUMN note VARCHAR;\n"
+        "  /* this\n is wrong */ ALTER TABLE shop DROP COLUMN nothing;\n"
+        "DROP TABLE shop;"
+    )
+
+    done = sql(tmp_path / "home", "-f", file, "--format", "jsonl")
+
+    assert done.returncode == 1
+    assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == [
+        "Table SHOP successfully created.",
+        "Statement executed successfully.",
+    ]
+    said = "The statement at line 6 failed: 2 statements before it were carried out; 1 statement after it was not run."
+    assert said in done.stderr
+    assert "no column NOTHING" in done.stderr
+    assert "line 6, column 43" in done.stderr
+    left = sql(tmp_path / "home", "DESCRIBE TABLE shop; SHOW CHANNELS", "--format", "jsonl")
+    assert [json.loads(line)["name"] for line in left.stdout.splitlines()] == ["ID", "TOTAL", "NOTE"]
+
+
+def test_a_new_home_is_made_by_nothing_but_create(tmp_path: Path):
+    done = sql(tmp_path / "typo", "ALTER TABLE shop ADD COLUMN note VARCHAR")
+
+    assert done.returncode == 1
+    assert "nothing_set_up" in done.stderr
+    assert not (tmp_path / "typo" / "catalog.db").exists()
+
+
 def test_no_spark_is_started(home: Path):
     seen = Seen()
     with subprocess.Popen([FRAZIL, "sql", "--home", str(home), "select * from orders"], stdout=subprocess.PIPE) as one:

@@ -78,7 +78,7 @@ ROWS: tuple[tuple[str, str, str | None], ...] = (
     ("snowflake.compatibility.enable.column.identifier.normalization", "FALSE", "off"),
     ("snowflake.enable.schematization", "TRUE", "on"),
     ("snowflake.autocreate.table.type", "Snowflake", "hive"),
-    ("snowflake.iceberg.create.table.options", "ICEBERG_VERSION = 3 COMMENT = 'x'", "CLUSTER BY (a)"),
+    ("snowflake.iceberg.create.table.options", "ICEBERG_VERSION = 3 COMMENT = 'x'", "CLUSTERED BY (a)"),
     ("snowflake.cache.table.exists", "false", "off"),
     ("snowflake.cache.table.exists.expire.ms", "1", "-1"),
     ("snowflake.cache.pipe.exists", "false", "off"),

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.config import load
 from frazil.config.table_options import TableOptions
+from frazil.model import LAYOUT_OF_CREATED
 
 from .connector import LEAST
 
@@ -40,6 +43,27 @@ def test_options_of_an_account_have_no_effect_and_say_why() -> None:
     assert all(reason for _, reason in options.no_effect)
 
 
+def test_keys_location_and_properties_are_kept_for_created_tables() -> None:
+    options = TableOptions.read(
+        "PARTITION BY (bucket(16, Id), days(\"a (b\"), name) CLUSTER BY(at),BASE_LOCATION = 's3://lake/tables/' "
+        "tblproperties ('write.parquet.compression-codec' = 'gzip', 'note' = 'it''s')"
+    )
+
+    assert json.loads(options.properties[LAYOUT_OF_CREATED]) == {
+        "partition": [
+            {"column": "Id", "quoted": False, "transform": "bucket", "parameter": 16},
+            {"column": "a (b", "quoted": True, "transform": "day", "parameter": 0},
+            {"column": "name", "quoted": False, "transform": "identity", "parameter": 0},
+        ],
+        "order": [{"column": "at", "quoted": False, "transform": "identity", "parameter": 0}],
+    }
+    assert {key: text for key, text in options.properties.items() if key != LAYOUT_OF_CREATED} == {
+        "location": "s3://lake/tables",
+        "write.parquet.compression-codec": "gzip",
+        "note": "it's",
+    }
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "ENABLE_SCHEMA_EVOLUTION = TRUE", "TARGET_FILE_SIZE = AUTO"])
 def test_what_is_so_anyway_asks_for_nothing(text: str) -> None:
     assert TableOptions.read(text).properties == {}
@@ -48,7 +72,18 @@ def test_what_is_so_anyway_asks_for_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("ICEBERG_VERSION = 3 CLUSTER BY (a)", "'CLUSTER BY' at position 20"),
+        ("ICEBERG_VERSION = 3 CLUSTER BY (a", "'CLUSTER BY' at position 20"),
+        ("CLUSTER BY ()", "CLUSTER BY () is not possible; write columns"),
+        ("CLUSTER BY (a,, b)", "is not possible; write columns"),
+        ("CLUSTER BY (a b)", "is not possible; write columns"),
+        ("PARTITION BY (bucket(4, a)", "'PARTITION BY' at position 0"),
+        ("PARTITION BY (lower(a))", "PARTITION BY knows no lower; there are bucket"),
+        ("PARTITION BY (bucket(a))", "bucket, truncate take a number and a column"),
+        ("PARTITION BY (day(3, a))", "bucket, truncate take a number and a column"),
+        ("PARTITION BY (a) PARTITION BY (b)", "PARTITION BY is given twice"),
+        ("TBLPROPERTIES (a = b)", "write 'key' = 'value' between commas"),
+        ("TBLPROPERTIES ('format-version' = '2')", "format-version is set by frazil"),
+        ("TBLPROPERTIES ('frazil.tokens.X' = '2')", "frazil.tokens.X is set by frazil"),
         ("WITH ROW ACCESS POLICY p ON (a)", "'WITH ROW ACCESS POLICY p ON' at position 0"),
         ("COMMENT = 'never closed", "'COMMENT' at position 0"),
         ("COMMENT = 'a'b", "'COMMENT' at position 0"),
@@ -59,7 +94,7 @@ def test_what_is_so_anyway_asks_for_nothing(text: str) -> None:
         ("ENABLE_SCHEMA_EVOLUTION = FALSE", "create the table before the start"),
         ("DATA_RETENTION_TIME_IN_DAYS = 7", "write frazil.snapshots.min.age"),
         ("COMMENT = a comment = b", "COMMENT is given twice"),
-        ("PARTITIONS = 4", "PARTITIONS is none of the options frazil honours, COMMENT"),
+        ("PARTITIONS = 4", "PARTITIONS is none of the options frazil honours, BASE_LOCATION, COMMENT"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_by_name(text: str, problem: str) -> None:

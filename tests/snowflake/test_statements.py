@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.errors import InvalidQuery
-from frazil.snowflake.statements import Describe, Explain, Name, Select, Show, read, split
+from frazil.snowflake.statements import Describe, Explain, Name, Select, Show, ShowChannels, read, split
 
 PIECES = ["select 1", "select ';'", 'select ";"', "select 1 -- ;\n", "select /* ; */ 2", "select $$;$$", "show tables"]
 
@@ -53,6 +53,15 @@ SHOWN = {
 @pytest.mark.parametrize("text", SHOWN)
 def test_show_says_what_is_asked(text: str):
     assert read(text) == SHOWN[text]
+
+
+def test_show_channels_may_name_a_table():
+    assert read("SHOW CHANNELS") == ShowChannels()
+    assert read("show channels like 'SHOP%' in table public.orders") == ShowChannels(
+        "SHOP%", (Name("public"), Name("orders"))
+    )
+    with pytest.raises(InvalidQuery, match="LIMIT"):
+        read("SHOW CHANNELS LIMIT 3")
 
 
 @pytest.mark.parametrize("text", ["describe table orders", "desc table orders", "DESC orders;"])

@@ -61,7 +61,7 @@ def sql(
     home: Home = None,
     worker: Worker = None,
 ) -> int:
-    """Run SELECTs over the tables, also while a connector runs; without a text, prompt for them."""
+    """Query and define tables in SQL, also while a connector runs; without a text, prompt for it."""
     with opening_ahead(home_of(home), worker):
         from frazil.cli.sql import Wanted, run_sql
 

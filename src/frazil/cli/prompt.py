@@ -29,7 +29,8 @@ A statement ends with a semicolon and may have several lines. Ctrl-C ends it, or
   \\timing     say how long statements take, or no more
   \\q          leave; so does Ctrl-D
   \\?          this
-SHOW TABLES, SHOW COLUMNS, SHOW SCHEMAS, DESCRIBE TABLE and EXPLAIN are statements as well."""
+SHOW TABLES, COLUMNS, SCHEMAS, PIPES and CHANNELS, DESCRIBE TABLE and EXPLAIN are statements as well, and so are CREATE,
+ALTER and DROP TABLE and CREATE and DROP PIPE."""
 
 Ask = Callable[[], str]
 """Reads what is typed next. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rich.console import Console
 
@@ -19,9 +19,13 @@ from frazil.cli.printing.table import WIDE, print_table, room_of
 from frazil.cli.running import Answers, Arriving, running
 from frazil.cli.scripts import statements
 from frazil.cli.visible import visible
-from frazil.errors import InvalidConfiguration
+from frazil.errors import FrazilError, InvalidConfiguration
 from frazil.snowflake.statements import split
 from frazil.tables.jvm.asked import asked
+
+if TYPE_CHECKING:
+    from frazil.model import ChannelStatus
+    from frazil.tables.iceberg.catalog import Catalog
 
 Format: TypeAlias = Literal["table", "json", "jsonl", "csv", "parquet"]
 
@@ -49,7 +53,11 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     from frazil.queries.engine import Engine
 
     console = people()
-    with open_desk(asked(home, worker), console) as desk, Engine(desk.catalog(to_write=True), desk.spark) as engine:
+    wanted_catalog = asked(home, worker, makes=any(_creates(text) for text in given or ()))
+    with (
+        open_desk(wanted_catalog, console) as desk,
+        Engine(catalog := desk.catalog(to_write=True), desk.spark, lambda: _channels(home, catalog)) as engine,
+    ):
         if given is None and sys.stdin.isatty() and wanted == Wanted("table", None):
             from frazil.cli.prompt import prompt
 
@@ -58,12 +66,57 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     return 0
 
 
+def _creates(text: str) -> bool:
+    """Whether a statement may be the first one of a home."""
+    return text.split(maxsplit=1)[0].upper() == "CREATE"
+
+
+def _channels(home: Path, catalog: Catalog) -> list[ChannelStatus]:
+    from frazil.connector.overview import Overview
+    from frazil.connector.registry import Registry
+
+    with closing(Overview(Registry(home))) as overview:
+        return overview.look(catalog)[0]
+
+
 def run_all(engine: Answers, texts: Iterable[str], wanted: Wanted, console: Console) -> None:
-    """Run statements until one fails."""
+    """Run statements until one fails; of several, it is said which one that was, and what was done before it.
+
+    Args:
+        engine: what answers them.
+        texts: the statements, each as far from its beginning as in the text they come from.
+        wanted: where their rows go.
+        console: where people are told.
+    """
+    done = 0
     with _target(wanted) as target:
-        for text in texts:
-            with running(engine, text, console, said_throughout=target is not None or not sys.stdout.isatty()) as found:
-                write(found, wanted.format, target)
+        coming = iter(texts)
+        for text in coming:
+            try:
+                answering = running(
+                    engine, text, console, said_throughout=target is not None or not sys.stdout.isatty()
+                )
+                with answering as found:
+                    write(found, wanted.format, target)
+            except FrazilError:
+                rest = len(list(coming)) if isinstance(texts, list) else 0
+                if done or rest:
+                    console.print(_failed(text, done, rest), highlight=False, markup=False, soft_wrap=True)
+                raise
+            done += 1
+
+
+def _failed(text: str, done: int, rest: int) -> str:
+    line = text[: len(text) - len(text.lstrip())].count("\n") + 1
+    after = f"; {_statements(rest)} after it {'was' if rest == 1 else 'were'} not run" if rest else ""
+    before = (
+        f"{_statements(done)} before it {'was' if done == 1 else 'were'} carried out" if done else "nothing was done"
+    )
+    return f"The statement at line {line} failed: {before}{after}."
+
+
+def _statements(count: int) -> str:
+    return "1 statement" if count == 1 else f"{count} statements"
 
 
 def write(found: Arriving, form: Format, target: Path | None) -> None:

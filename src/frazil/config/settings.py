@@ -135,7 +135,8 @@ class ConnectorSettings(RowSettings, PaceSettings):
         validation_alias=Keys(TABLE_OPTIONS), default=TableOptions(), json_schema_extra={"default": ""}
     )
     """Options of created tables, as `KEY = value` separated by blanks or commas: `ICEBERG_VERSION`, `TARGET_FILE_SIZE`,
-    `COMMENT` and others of Snowflake's CREATE ICEBERG TABLE (docs/how-to/name-tables.md)."""
+    `COMMENT` and others of Snowflake's CREATE ICEBERG TABLE; with `PARTITION BY`, `CLUSTER BY` and `TBLPROPERTIES`
+    (docs/how-to/name-tables.md)."""
 
     errors_tolerance: Annotated[Literal["none", "all"], values.ANY_CASE] = Field(
         validation_alias=Keys("errors.tolerance"), default="none"

@@ -6,7 +6,16 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 from frazil.model.channels import ChannelStatus
 from frazil.model.contract import EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
-from frazil.model.layout import PLAIN_LAYOUT, Layout, LayoutTransform, PartitionField, SortField
+from frazil.model.layout import (
+    LAYOUT_OF_CREATED,
+    LOCATION,
+    PLAIN_LAYOUT,
+    CreatedKey,
+    Layout,
+    LayoutTransform,
+    PartitionField,
+    SortField,
+)
 from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.routes import Route, RoutedTable
@@ -30,6 +39,8 @@ from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask
 
 __all__ = [
     "EVOLUTION",
+    "LAYOUT_OF_CREATED",
+    "LOCATION",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
     "PLAIN_LAYOUT",
@@ -39,6 +50,7 @@ __all__ = [
     "Column",
     "Conversion",
     "ConverterSpec",
+    "CreatedKey",
     "Drift",
     "FieldPath",
     "IcebergType",

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+LAYOUT_OF_CREATED: Final = "frazil.created.layout"
+"""The table property with the keys by which a created table is laid out once it has their columns: as JSON, lists of
+`CreatedKey` called `partition` and `order`."""
+
+LOCATION: Final = "location"
+"""Among the properties of a table to be created: the directory in which its namespace's directory is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedKey:
+    """What a table will be partitioned or sorted by."""
+
+    column: str
+    quoted: bool
+    """Whether the case of the column's name counts."""
+
+    transform: str
+    parameter: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -12,7 +12,8 @@ import duckdb
 import pyarrow as pa
 
 from frazil.errors import InvalidQuery
-from frazil.queries import listing, pipes
+from frazil.model import ChannelStatus
+from frazil.queries import definitions, listing, pipes
 from frazil.queries.answer import Answer
 from frazil.queries.failures import FileGone, explained
 from frazil.queries.lake import CatalogLake
@@ -20,8 +21,9 @@ from frazil.queries.preparing import SPILL, Preparing
 from frazil.queries.spark import NeedsSpark
 from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, ResultColumn
+from frazil.snowflake.definitions.values import Definition
 from frazil.snowflake.pipes import PipeStatement
-from frazil.snowflake.statements import Describe, Explain, Select, read
+from frazil.snowflake.statements import Describe, Explain, Select, ShowChannels, read
 from frazil.staging.scratch import private_directory
 from frazil.tables.iceberg.catalog import Catalog
 
@@ -32,13 +34,20 @@ _ROWS: Final = 10_000
 class Engine:
     """Answers statements over the tables of a catalog, one at a time."""
 
-    def __init__(self, catalog: Catalog, needs_spark: NeedsSpark | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        needs_spark: NeedsSpark | None = None,
+        channels: Callable[[], Sequence[ChannelStatus]] | None = None,
+    ) -> None:
         """Make one.
 
         Args:
             catalog: the tables.
             needs_spark: starts Spark for tables that DuckDB does not read exactly; without it they are refused.
+            channels: looks at the channels of all connectors; without it SHOW CHANNELS is refused.
         """
+        self._channels = channels
         self.lake = CatalogLake(catalog)
         self._scratch = private_directory()
         (self._scratch / SPILL).mkdir()
@@ -72,6 +81,10 @@ class Engine:
             return self._explain(self._cancelling.wait(lambda: statement.query.compile(self.lake)))
         if isinstance(statement, PipeStatement):
             return self._cancelling.wait(lambda: pipes.answer(statement, self.lake))
+        if isinstance(statement, Definition):
+            return self._cancelling.wait(lambda: definitions.answer(statement, self.lake))
+        if isinstance(statement, ShowChannels):
+            return self._cancelling.wait(lambda: listing.show_channels(statement, self.lake, self._channels))
         if isinstance(statement, Describe):
             return self._cancelling.wait(lambda: listing.describe(statement, self.lake))
         return self._cancelling.wait(lambda: listing.show(statement, self.lake))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
+import orjson
 import pyarrow as pa
 from sqlglot import exp
 
 from frazil.errors import InvalidQuery
-from frazil.model import TableName
+from frazil.layout.sources import sources
+from frazil.model import ChannelStatus, Column, LayoutTransform, TableName
 from frazil.queries.answer import Answer
 from frazil.queries.information import known_columns, names, totals, type_name
 from frazil.queries.lake import CatalogLake
 from frazil.queries.planning import Plan
 from frazil.snowflake.compiled import Compiled, ResultColumn
+from frazil.snowflake.lake import NOW
 from frazil.snowflake.places import Refused
-from frazil.snowflake.statements import Describe, Name, Show
+from frazil.snowflake.statements import Describe, Name, Show, ShowChannels
 from frazil.snowflake.tables import existing
+from frazil.tables.iceberg.java import JvmState
+from frazil.tables.rules.schema import columns_from_json
 
 
 def show(asked: Show, lake: CatalogLake) -> Answer:
@@ -58,11 +64,52 @@ def describe(asked: Describe, lake: CatalogLake) -> Answer:
     Raises:
         InvalidQuery: there is no such table.
     """
-    rows = (
-        (each.name, type_name(each.type), "COLUMN", "N" if each.required else "Y", each.default)
-        for each in lake.columns(_table(asked.table, lake))
-    )
-    return rows_answer(("name", "type", "kind", "null?", "default"), list(rows))
+    opened = lake.opened(_table(asked.table, lake))
+    schema = opened.at(NOW).schema
+    columns = columns_from_json(schema)
+    comments = {each["id"]: each.get("doc") for each in orjson.loads(schema)["fields"]}
+    layout = JvmState(opened.java.operations().current(), opened.jvm, opened.java).layout
+    partition = _by_column([(each.source, each.transform) for each in layout.partition], columns)
+    order = _by_column([(each.source, each.transform) for each in layout.order], columns)
+    rows = [
+        (
+            each.name,
+            type_name(each.type),
+            "COLUMN",
+            "N" if each.required else "Y",
+            each.default,
+            comments[each.id],
+            partition.get(each.id),
+            order.get(each.id),
+        )
+        for each in columns
+    ]
+    return rows_answer(("name", "type", "kind", "null?", "default", "comment", "partition by", "cluster by"), rows)
+
+
+def _by_column(keys: Sequence[tuple[int, LayoutTransform]], columns: Sequence[Column]) -> dict[int, str]:
+    """What of each column rows are partitioned or sorted by, with its place among the keys."""
+    found: dict[int, str] = {}
+    for column in columns:
+        own = sources([column]).keys()
+        told = [f"{number}: {transform}" for number, (source, transform) in enumerate(keys, 1) if source in own]
+        if told:
+            found[column.id] = ", ".join(told)
+    return found
+
+
+def show_channels(asked: ShowChannels, lake: CatalogLake, look: Callable[[], Sequence[ChannelStatus]] | None) -> Answer:
+    """SHOW CHANNELS.
+
+    Raises:
+        InvalidQuery: there is no such table, or nobody here knows of channels.
+    """
+    if look is None:
+        raise InvalidQuery("SHOW CHANNELS is not supported here; `frazil sql` and `frazil channels` know of them")
+    table = str(_table(asked.table, lake)) if asked.table else None
+    found = [each for each in look() if table in (None, each.table) and is_like(each.channel, asked.like)]
+    heads = tuple(each.name for each in fields(ChannelStatus))
+    return rows_answer(heads, [tuple(getattr(each, head) for head in heads) for each in found])
 
 
 def explained(compiled: Compiled, plans: Mapping[str, Plan], physical: str) -> Answer:

@@ -73,13 +73,20 @@ def answer(statement: PipeStatement, lake: CatalogLake) -> Answer:
 def pipes_of(catalog: Catalog, namespace: tuple[str, ...]) -> Iterator[FoundPipe]:
     """The users' pipes of a namespace, by table and name."""
     for table in catalog.list_tables(namespace):
-        try:
-            properties = mapping(catalog.jvm, catalog.load(table).properties())
-        except TableMissing:
-            continue
-        for key in sorted(properties):
-            if key.startswith(PREFIX):
-                yield FoundPipe(table, decode(key.removeprefix(PREFIX), properties[key]))
+        yield from pipes_of_table(catalog, table)
+
+
+def pipes_of_table(catalog: Catalog, table: TableName) -> list[FoundPipe]:
+    """The users' pipes of a table, by name; none if it is gone."""
+    try:
+        properties = mapping(catalog.jvm, catalog.load(table).properties())
+    except TableMissing:
+        return []
+    return [
+        FoundPipe(table, decode(key.removeprefix(PREFIX), properties[key]))
+        for key in sorted(properties)
+        if key.startswith(PREFIX)
+    ]
 
 
 def found_pipe(catalog: Catalog, namespace: tuple[str, ...], name: str, *, quoted: bool = False) -> FoundPipe | None:

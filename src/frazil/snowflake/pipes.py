@@ -17,7 +17,7 @@ from frazil.errors import InvalidQuery
 from frazil.snowflake.allow import check
 from frazil.snowflake.heads import items_in
 from frazil.snowflake.places import Refused, invalid, pointed
-from frazil.snowflake.reading import parse, shown, tokens, without_end
+from frazil.snowflake.reading import DIALECT, parse, shown, tokens, without_end
 from frazil.snowflake.words import Words
 
 RECORD: Final = "$1"
@@ -133,6 +133,21 @@ def read_pipe(text: str) -> CreatePipe:
     if not isinstance(found, CreatePipe):
         raise InvalidQuery("the text is no CREATE PIPE")
     return found
+
+
+def interactive_pipe(w: Words, table: exp.Table) -> CreatePipe:
+    """Read the AS of a CREATE INTERACTIVE TABLE: the pipe of the table's name.
+
+    Raises:
+        InvalidQuery: there is no query that a pipe can have.
+    """
+    w.need("AS")
+    inside = w.parenthesised("the query")
+    w.end()
+    source_query(w.text, inside)
+    name = table.sql(dialect=DIALECT)
+    query = w.text[inside[0].start : inside[-1].end + 1]
+    return read_pipe(f"CREATE PIPE {name} AS COPY INTO {name} FROM ({query})")
 
 
 def source_query(text: str, words: Sequence[Token]) -> exp.Select:

@@ -12,15 +12,24 @@ from sqlglot.tokenizer_core import Token, TokenType
 from frazil.errors import InvalidQuery
 from frazil.snowflake.allow import check
 from frazil.snowflake.compiled import Compiled
+from frazil.snowflake.definitions.reading import read_definition
+from frazil.snowflake.definitions.values import Definition
 from frazil.snowflake.heads import item_texts
 from frazil.snowflake.lake import Lake
 from frazil.snowflake.pipes import PipeStatement, read_pipe_statement
 from frazil.snowflake.places import Refused, invalid, pointed
 from frazil.snowflake.reading import parse, tokens, without_end
 from frazil.snowflake.select import Compiler
+from frazil.snowflake.words import Words
 
 _QUERIES: Final = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.VALUES})
-_THERE_ARE: Final = "there are SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN"
+_THERE_ARE: Final = (
+    "there are SELECT, WITH, VALUES, SHOW, DESCRIBE, EXPLAIN, CREATE TABLE, CREATE PIPE, ALTER TABLE, DROP TABLE and "
+    "DROP PIPE"
+)
+
+_OF_KINDS: Final = frozenset({"CREATE", "ALTER", "DROP"})
+"""Words that say nothing without the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,17 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowChannels:
+    """SHOW CHANNELS."""
+
+    like: str | None = None
+    """A pattern for names, ignoring case."""
+
+    table: tuple[Name, ...] = ()
+    """The parts of the name of the table after IN TABLE."""
+
+
+@dataclass(frozen=True, slots=True)
 class Describe:
     """DESCRIBE TABLE."""
 
@@ -88,7 +108,7 @@ class Explain:
     query: Select
 
 
-Statement: TypeAlias = Select | Show | Describe | Explain | PipeStatement
+Statement: TypeAlias = Select | Show | ShowChannels | Describe | Explain | PipeStatement | Definition
 
 
 def split(text: str) -> list[str]:
@@ -133,9 +153,13 @@ def read(text: str) -> Statement:
             return _query(text, words)
         if (about_pipes := read_pipe_statement(text, words)) is not None:
             return about_pipes
+        if (definition := read_definition(text, words)) is not None:
+            return definition
         if first == "EXPLAIN":
             return _explain(text, words[0].end + 1)
         if first == "SHOW":
+            if len(words) > 1 and words[1].text.upper() == "CHANNELS":
+                return _show_channels(Words(text, words))
             return _show(text, words)
         if first in ("DESCRIBE", "DESC"):
             return _describe(text, words)
@@ -143,7 +167,8 @@ def read(text: str) -> Statement:
         raise invalid(refused, text) from refused
     except RecursionError:
         raise InvalidQuery("the query is nested too deeply") from None
-    raise InvalidQuery(f"{first[:40]} is not supported; {_THERE_ARE}", pointed(text, words[0].start, words[0].end))
+    named = f"{first} {words[1].text.upper()}" if first in _OF_KINDS and len(words) > 1 else first
+    raise InvalidQuery(f"{named[:40]} is not supported; {_THERE_ARE}", pointed(text, words[0].start, words[0].end))
 
 
 def _query(text: str, words: list[Token]) -> Select:
@@ -170,7 +195,7 @@ def _show(text: str, words: list[Token]) -> Show:
     tree = parse(text, words)
     kind = str(tree.this).lower() if isinstance(tree, exp.Show) else words[-1].text.lower()
     if not isinstance(tree, exp.Show) or kind not in ("tables", "columns", "schemas"):
-        there = "there are SHOW TABLES, SHOW COLUMNS and SHOW SCHEMAS"
+        there = "there are SHOW TABLES, SHOW COLUMNS, SHOW SCHEMAS, SHOW PIPES and SHOW CHANNELS"
         raise InvalidQuery(f"SHOW {kind.upper()[:40]} is not supported; {there}", pointed(text, 0, words[-1].end))
     unknown = {part for part, value in tree.args.items() if value} - _SHOWN
     if unknown:
@@ -186,6 +211,17 @@ def _show(text: str, words: list[Token]) -> Show:
         of_table,
         int(limit.expression.name) if limit and limit.expression.name.isdecimal() else None,
     )
+
+
+def _show_channels(w: Words) -> ShowChannels:
+    w.need("SHOW", "CHANNELS")
+    like = w.string("a pattern in quotes") if w.take("LIKE") else None
+    table: tuple[Name, ...] = ()
+    if w.take("IN"):
+        w.take("TABLE")
+        table = _names(w.table("the name of a table"))
+    w.end()
+    return ShowChannels(like, table)
 
 
 _SHOWN: Final = frozenset({"this", "like", "scope", "scope_kind", "limit", "terse"})

@@ -13,6 +13,7 @@ from frazil.snowflake.places import pointed
 
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+_MOST_DIGITS: Final = 18
 _NO_NAMES: Final = _OPENING | _CLOSING | {TokenType.STRING, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT}
 
 
@@ -97,6 +98,32 @@ class Words:
         self._at += 1
         return str(self._words[self._at - 1].text)
 
+    def text_or_none(self) -> str | None:
+        """Read a text in quotes, if one comes next."""
+        if self.is_at_end or self._words[self._at].token_type != TokenType.STRING:
+            return None
+        return self.string("a text")
+
+    def number_or_none(self) -> str | None:
+        """Read a number without a sign, if one comes next."""
+        if self.is_at_end or self._words[self._at].token_type != TokenType.NUMBER:
+            return None
+        self._at += 1
+        return str(self._words[self._at - 1].text)
+
+    def whole(self, what: str) -> int:
+        """Read a whole number without a sign; `what` is what a message calls it.
+
+        Raises:
+            InvalidQuery: something else comes next.
+        """
+        before = self._at
+        number = self.number_or_none()
+        if number is None or not (number.isascii() and number.isdecimal()) or len(number) > _MOST_DIGITS:
+            self._at = before
+            raise self.wrong(what)
+        return int(number)
+
     def parenthesised(self, what: str) -> list[Token]:
         """Read what is in parentheses, and give its words.
 
@@ -125,13 +152,15 @@ class Words:
 
     def wrong(self, wanted: str) -> InvalidQuery:
         """That something else is wanted where reading has come to."""
+        if not self._words:
+            return InvalidQuery(f"{wanted} is missing: there is nothing")
         if self.is_at_end:
             return InvalidQuery(f"{wanted} is missing at the end", self.pointed(len(self._words) - 1))
         return InvalidQuery(f"{wanted} is missing before {self._words[self._at].text[:60]}", self.pointed(self._at))
 
     def pointed_next(self) -> str:
         """The place of what comes next; of the last word at the end."""
-        return self.pointed(min(self._at, len(self._words) - 1))
+        return self.pointed(min(self._at, len(self._words) - 1)) if self._words else ""
 
     def pointed(self, place: int) -> str:
         """The place of a word in the text."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from frazil.errors import CatalogUnavailable, TableMissing
-from frazil.model import Column, Conversion, IcebergType, TableName
+from frazil.model import LOCATION, Column, Conversion, IcebergType, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.record_metadata import is_metadata
 from frazil.pipes.stored import PREFIX
@@ -233,6 +233,20 @@ class Catalog:
         """Whether the table exists."""
         return bool(self._call(f"look for {table}", lambda: self._java.tableExists(self._identifier(table))))
 
+    def builder(self, table: TableName, schema: Any, properties: Mapping[str, str]) -> Any:
+        """What makes or replaces a table of a Java schema: Iceberg's TableBuilder."""
+        builder = self._java.buildTable(self._identifier(table), schema)
+        for key, value in properties.items():
+            if key == LOCATION:
+                builder = builder.withLocation("/".join((value.rstrip("/"), *table.namespace, table.name)))
+            else:
+                builder = builder.withProperty(key, value)
+        return builder
+
+    def drop(self, table: TableName) -> bool:
+        """Forget a table, whose files stay; whether it was there."""
+        return bool(self._java.dropTable(self._identifier(table), False))
+
     def create(self, table: TableName, metadata_type: IcebergType, properties: Mapping[str, str]) -> Any:
         """Create the table with RECORD_METADATA only; its other columns come with the first records.
 
@@ -244,9 +258,7 @@ class Catalog:
         self.ensure_namespace(table.namespace)
         columns = (Column(1, metadata.COLUMN, metadata_type),)
         schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
-        builder = self._java.buildTable(self._identifier(table), schema)
-        for key, value in {**PROPERTIES_OF_CREATED, **properties}.items():
-            builder = builder.withProperty(key, value)
+        builder = self.builder(table, schema, {**PROPERTIES_OF_CREATED, **properties})
         try:
             made = builder.create()
             if LOCAL.match(str(made.location())):

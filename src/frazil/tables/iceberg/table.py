@@ -14,6 +14,7 @@ from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, TableNo
 from frazil.layout.sources import unwritable
 from frazil.model import (
     EVOLUTION,
+    LAYOUT_OF_CREATED,
     Column,
     Conversion,
     IcebergType,
@@ -30,8 +31,10 @@ from frazil.sql import is_writable_name
 from frazil.tables.iceberg import mount_check
 from frazil.tables.iceberg.access import access, is_rest
 from frazil.tables.iceberg.java import SCHEMA_PARSER, JvmState, java_class, java_errors, java_message, java_type
+from frazil.tables.iceberg.layout import lay_out
 from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
+from frazil.tables.rules.created_layout import wanted_layout
 from frazil.tables.rules.expiry import MOST_KEPT, kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.schema import may_evolve, remaining, schema_to_json
 
@@ -229,9 +232,10 @@ class Table:
         while True:
             self.refresh()
             left = remaining(change, self.state().columns())
-            if left == SchemaChange():
-                return
             try:
+                if left == SchemaChange():
+                    self._lay_out()
+                    return
                 self._change_columns(left)
             except java_errors() as error:
                 if java_class(error) != "CommitFailedException":
@@ -249,6 +253,19 @@ class Table:
         for path in change.relax:
             update = update.makeColumnOptional(".".join(path))
         update.commit()
+
+    def _lay_out(self) -> None:
+        """Partition and sort a created table as it was asked for, once it has the columns."""
+        state = self.state()
+        asked = state.property(LAYOUT_OF_CREATED)
+        found = None if asked is None else wanted_layout(asked, state.columns())
+        if found is None:
+            return
+        refused = found if isinstance(found, str) else lay_out(self._jvm, self.java, found, LAYOUT_OF_CREATED)
+        if refused:
+            _log.warning("a created table is not laid out as it was asked for", table=str(self.name), cause=refused)
+        else:
+            self.refresh()
 
     def _java_types(self, kinds: Iterable[IcebergType]) -> list[Any]:
         text = schema_to_json([Column(0, str(number), kind) for number, kind in enumerate(kinds)])

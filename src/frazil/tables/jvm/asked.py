@@ -24,8 +24,8 @@ class Asked:
     """Of a connector, `snowflake.database.name`, which may be the name of a catalog."""
 
 
-def asked(home: Path, worker: Path | None) -> Asked:
-    """Which catalog is meant.
+def asked(home: Path, worker: Path | None, *, makes: bool = False) -> Asked:
+    """Which catalog is meant; one that `makes` is set for may be an embedded catalog that is not there yet.
 
     Raises:
         NothingSetUp: there is no embedded catalog in `home` and no worker file names another.
@@ -38,9 +38,10 @@ def asked(home: Path, worker: Path | None) -> Asked:
 
         keys = worker_keys(worker)
     spark = {key: value for key, value in keys.items() if key.startswith("spark.")}
-    if not spark and not (home / "catalog.db").exists():
+    if not spark and not makes and not (home / "catalog.db").exists():
         raise NothingSetUp(
             f"there is no catalog in {home}",
-            "Run a connector first (frazil run), or name the directory it used: --home or FRAZIL_HOME.",
+            "Run a connector first (frazil run), create a table (frazil sql 'CREATE TABLE …'), or name the directory "
+            "that was used: --home or FRAZIL_HOME.",
         )
     return Asked(home, spark, keys.get("frazil.catalog"))

@@ -1,0 +1,1 @@
+"""Statements that define tables, as values: CREATE, ALTER and DROP TABLE."""
