@@ -83,6 +83,9 @@ class Truncations:
                 for each in mine
                 if each.start < opened.tokens.start(each.partition)
             ]
+            if ahead and opened.holds:
+                # What was covered and what of it is replaced are told one after the other, as in any other table.
+                self._opener.move(opened, opened.tokens)
             if ahead:
                 self._opener.move(opened, moved_back(opened.tokens, ahead, time.time_ns() // 1_000_000))
         return RecordsReplaced([str(each) for each in replaced])
