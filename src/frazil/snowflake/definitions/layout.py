@@ -18,9 +18,7 @@ _OF_TIMES: Final = {
     for name in (transform.upper(), f"{transform}s".upper())
 }
 _IDENTITY: Final = LayoutTransform("identity")
-_THERE_ARE: Final = (
-    "a column or field, or BUCKET(n, c), TRUNCATE(n, c), YEAR(c), MONTH(c), DAY(c) or HOUR(c) of one"
-)
+_THERE_ARE: Final = "a column or field, or BUCKET(n, c), TRUNCATE(n, c), YEAR(c), MONTH(c), DAY(c) or HOUR(c) of one"
 
 
 def read_keys(w: Words, what: str) -> tuple[LayoutKey, ...]:
