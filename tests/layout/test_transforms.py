@@ -19,7 +19,7 @@ from tests.pipes.default.chunks import primitive
 
 from frazil.layout import hashing
 from frazil.layout.transforms import result_type, transformed
-from frazil.model import Layout, LayoutTransform, PartitionField
+from frazil.model import Layout, LayoutTransform, PartitionField, Primitive
 from frazil.pipes.types import sql_type
 from frazil.staging.worker import locked_down
 
@@ -214,6 +214,23 @@ def test_the_hashes_are_those_of_the_specification(connection) -> None:
     assert hashed("'iceberg'", "string") == 1210000089
     assert hashed("UUID 'f79c3e09-677c-4bbd-a479-3f349cb785e7'", "uuid") == 1488055340
     assert hashed("unhex('00010203')", "fixed") == hashed("unhex('00010203')", "binary") == -188683207
+
+
+@pytest.mark.parametrize("sql_type", ["TIMESTAMP_NS", "TIMESTAMPTZ_NS"])
+def test_a_moment_of_nanoseconds_goes_where_the_one_of_microseconds_goes(connection, sql_type: str) -> None:
+    kind = Primitive(sql_type.lower())
+    texts = ["1969-12-31T23:59:59.999999999", "1677-09-21T00:12:43.145224194", "2262-04-11T23:47:16.854775806"]
+    for text in texts:
+        for transform in ("year", "month", "day", "hour"):
+            found = [
+                transformed(LayoutTransform(transform), f"CAST('{text[:last]}' AS {name})", each)
+                for name, last, each in ((sql_type, None, kind), ("TIMESTAMP", -3, Primitive("timestamp")))
+            ]
+            assert connection.execute(f"SELECT {found[0]} IS NOT DISTINCT FROM {found[1]}").fetchone() == (True,)
+        hashes = (f"CAST('{text}' AS {sql_type})", kind), (f"TIMESTAMP '{text[:-3]}'", Primitive("timestamp"))
+        sql = ", ".join(hashing.hashed(*each) for each in hashes)
+        first, second = connection.execute(f"SELECT {sql}").fetchone()
+        assert first == second
 
 
 def test_all_rows_of_a_void_field_are_in_one_partition(connection) -> None:

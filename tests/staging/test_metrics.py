@@ -20,7 +20,9 @@ from pyiceberg.types import (
     IntegerType,
     LongType,
     StringType,
+    TimestampNanoType,
     TimestampType,
+    TimestamptzNanoType,
     TimestamptzType,
     TimeType,
 )
@@ -82,6 +84,14 @@ def micros(*moment: int) -> int:
             micros(1, 1, 1),
             micros(9999, 12, 31, 23, 59, 59, 999_999),
         ),
+        (
+            "timestamp_ns",
+            ['"1677-09-21T00:12:43.145224194"', '"1969-12-31T23:59:59.999999999"', '"1969-12-31T23:59:59"'],
+            "<q",
+            -(2**63) + 2,
+            -1,
+        ),
+        ("timestamptz_ns", ["9223372036854775806", '"1970-01-01T00:00:00.000000001+00:00"'], "<q", 1, 2**63 - 2),
     ],
 )
 def test_bounds_are_the_smallest_and_largest_value_in_icebergs_bytes(
@@ -185,6 +195,8 @@ ICEBERG: dict[str, Any] = {
     "time": TimeType(),
     "timestamp": TimestampType(),
     "timestamptz": TimestamptzType(),
+    "timestamp_ns": TimestampNanoType(),
+    "timestamptz_ns": TimestamptzNanoType(),
 }
 
 

@@ -34,7 +34,7 @@ def hashed(value: str, kind: Primitive) -> str:
             return f"{_OF_WHOLE}(epoch_us({value}))"
         case "timestamp_ns" | "timestamptz_ns":
             # As microseconds, so that a column keeps its buckets when its type is changed.
-            return f"{_OF_WHOLE}(epoch_us({value}))"
+            return f"{_OF_WHOLE}({microseconds(value, kind)})"
         case "decimal":
             return f"{_OF_DECIMAL}(CAST(replace(CAST({value} AS VARCHAR), '.', '') AS BLOB))"
         case "string":
@@ -43,6 +43,14 @@ def hashed(value: str, kind: Primitive) -> str:
             return f"{_OF_BYTES}(unhex(replace(CAST({value} AS VARCHAR), '-', '')))"
         case _:
             return f"{_OF_BYTES}({value})"
+
+
+def microseconds(value: str, kind: Primitive) -> str:
+    """SQL for the whole microseconds from the epoch to a moment, rounded down."""
+    if kind.name not in ("timestamp_ns", "timestamptz_ns"):
+        return f"epoch_us({value})"
+    nanos = f"CAST(epoch_ns({value}) AS HUGEINT)"
+    return f"CAST(({nanos} - (({nanos} % 1000 + 1000) % 1000)) // 1000 AS BIGINT)"
 
 
 def teach(connection: duckdb.DuckDBPyConnection, layout: Layout) -> None:

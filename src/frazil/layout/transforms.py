@@ -5,7 +5,7 @@ Iceberg computes in Java's integers, which wrap around; so does this. NULL becom
 
 from __future__ import annotations
 
-from frazil.layout.hashing import hashed
+from frazil.layout.hashing import hashed, microseconds
 from frazil.model import LayoutTransform, Primitive
 
 _INT_BITS = {"int": 32, "long": 64}
@@ -38,7 +38,7 @@ def transformed(transform: LayoutTransform, value: str, kind: Primitive) -> str:
         case "day":
             return value if kind.name == "date" else f"CAST({_moment(value, kind)} AS DATE)"
         case "hour":
-            micros = f"epoch_us({value})"
+            micros = microseconds(value, kind)
             return f"(({micros} - {_remainder(micros, _HOUR)}) // {_HOUR})"
         case name:
             raise ValueError(f"no transform is called {name}")
@@ -61,7 +61,7 @@ def _moment(value: str, kind: Primitive) -> str:
         case "date" | "timestamp":
             return value
         case _:
-            return f"make_timestamp(epoch_us({value}))"
+            return f"make_timestamp({microseconds(value, kind)})"
 
 
 def _truncated(value: str, kind: Primitive, width: int) -> str:

@@ -21,6 +21,8 @@ _PLAIN: Final = {
     "time": "TIME",
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
+    "timestamp_ns": "TIMESTAMP_NS",
+    "timestamptz_ns": "TIMESTAMPTZ_NS",
     "uuid": "UUID",
     "binary": "BLOB",
     "variant": "VARIANT",

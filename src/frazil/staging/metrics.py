@@ -139,6 +139,12 @@ def _micros(text: str) -> int:
     return (aware - _EPOCH) // dt.timedelta(microseconds=1)
 
 
+def _nanos(text: str) -> int:
+    """Of a text such as `2026-01-31 23:59:59.123456789+00`."""
+    whole, _, fraction = text.removesuffix("+00").partition(".")
+    return _micros(whole) * 1000 + int(fraction.ljust(9, "0"))
+
+
 def _microseconds(text: str) -> int:
     moment = dt.datetime.combine(_EPOCH.date(), dt.time.fromisoformat(text), dt.UTC)
     return (moment - _EPOCH) // dt.timedelta(microseconds=1)
@@ -163,6 +169,8 @@ _BOUNDS: Final[dict[str, Callable[[str, str], tuple[bytes, bytes | None]]]] = {
     "time": _packed("<q", _microseconds),
     "timestamp": _packed("<q", _micros),
     "timestamptz": _packed("<q", _micros),
+    "timestamp_ns": _packed("<q", _nanos),
+    "timestamptz_ns": _packed("<q", _nanos),
     "string": _texts,
 }
 """How the texts of a type's bounds become the bytes of Iceberg's single-value serialisation."""

@@ -146,7 +146,8 @@ class Worker:
             for name, kind in zip(found.columns, found.types, strict=True)
         )
         values = [
-            each.to_pylist() for each in self._reader.sql(f"SELECT {columns} FROM {source}").to_arrow_table().columns
+            each.cast(in_nanoseconds(each.type)).to_pylist()
+            for each in self._reader.sql(f"SELECT {columns} FROM {source}").to_arrow_table().columns
         ]
         for number, kind in enumerate(found.types):
             if str(kind) == "VARIANT":
@@ -158,6 +159,22 @@ class Worker:
     def close(self) -> None:
         self.connection.close()
         self._reader.close()
+
+
+def in_nanoseconds(kind: pa.DataType) -> pa.DataType:
+    """A type with nanoseconds since the epoch instead of moments of them, of which Python has none."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64() if kind.unit == "ns" else kind
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(in_nanoseconds(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(in_nanoseconds(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(
+            kind.key_field.with_type(in_nanoseconds(kind.key_type)),
+            kind.item_field.with_type(in_nanoseconds(kind.item_type)),
+        )
+    return kind
 
 
 def variants(path: Path, column: int) -> list[Any]:

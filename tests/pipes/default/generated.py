@@ -26,7 +26,7 @@ names = st.sampled_from(["a", "b", "Total", "é", 'q"', "x.y", "*", "z/~"]) | st
 scalars = st.sampled_from(
     [
         *("boolean", "int", "long", "float", "double", "string", "uuid", "binary"),
-        *("date", "time", "timestamp", "timestamptz"),
+        *("date", "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns"),
         *("decimal(5,2)", "decimal(18,0)", "decimal(38,10)", "decimal(38,0)", "decimal(38,38)"),
     ]
 ).map(primitive)
@@ -199,7 +199,7 @@ def _fitting(kind: IcebergType) -> st.SearchStrategy[str]:
             return st.dates().map(lambda found: json.dumps(str(found))) | times.map(json.dumps)
         case Primitive(name="time"):
             return clocks.map(json.dumps) | times.map(json.dumps)
-        case Primitive(name="timestamp" | "timestamptz"):
+        case Primitive(name="timestamp" | "timestamptz" | "timestamp_ns" | "timestamptz_ns"):
             return times.map(json.dumps) | moments.map(json.dumps) | epochs
         case _:
             return numbers | numbers | words.map(json.dumps) | numbers.map(json.dumps)

@@ -152,6 +152,8 @@ class Reading:
         return (nanos + 500) // 1000
 
     def _time(self, kind: str, value: Any) -> Any:
+        if kind.endswith("_ns"):
+            return self._nanoseconds(kind.removesuffix("_ns"), value)
         try:
             if isinstance(value, Number):
                 if not kind.startswith("timestamp") or not re.fullmatch("-?[0-9]+", value):
@@ -172,6 +174,25 @@ class Reading:
                     return local.replace(tzinfo=offset or self.zone).astimezone(dt.UTC)
         except (ValueError, OverflowError, KeyError) as error:
             raise CoercionError from error
+
+    def _nanoseconds(self, kind: str, value: Any) -> int:
+        """Nanoseconds since the epoch: those of the text without its fraction, and the fraction."""
+        text = value if isinstance(value, Number) else _trimmed(value)
+        if re.fullmatch("-?[0-9]+" if isinstance(value, Number) else "[-+]?[0-9]{1,19}", text):
+            number = int(text[:50])
+            scale = next((9 - 3 * step for step in range(3) if abs(number) < 31_536_000_000 * 1000**step), 0)
+            found = number * 10**scale
+        else:
+            before, point, after = text.partition(".")
+            fraction = re.match("[0-9]*", after)[0]  # type: ignore[index]
+            moment = self._time(kind, before + after[len(fraction) :])
+            if point and not (1 <= len(fraction) <= 9 and before.count(":") == 2):
+                raise CoercionError
+            found = (moment.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(seconds=1)
+            found = found * 10**9 + int(fraction.ljust(9, "0"))
+        if abs(found) > 2**63 - 2:
+            raise CoercionError
+        return int(found)
 
     def _since_epoch(self, text: str) -> dt.datetime:
         if len(text) > 30:

@@ -228,6 +228,67 @@ def test_nanoseconds_are_rejects_or_rounded_half_up(make_table: MakeTable, kind:
     assert fates(make_table(column("x", kind)), given) == dict.fromkeys(given, REJECTED)
 
 
+LAST_NANOSECOND = 2**63 - 2
+
+
+@pytest.mark.parametrize("kind", ["timestamp_ns", "timestamptz_ns"])
+def test_columns_of_nanoseconds_keep_all_of_them(make_table: MakeTable, kind: str) -> None:
+    second = 1_704_067_200_000_000_000
+    values = {
+        "2024-01-01T00:00:00": second,
+        "2024-01-01": second,
+        "2024-01-01T00:00:00.000000001": second + 1,
+        "2024-01-01T00:00:00.123456789": second + 123_456_789,
+        "2024-01-01t00:00:00.1234567z" if kind == "timestamptz_ns" else "2024-01-01t00:00:00.1234567": second
+        + 123_456_700,
+        "1969-12-31T23:59:59.999999999": -1,
+        "1677-09-21T00:12:43.145224194": -LAST_NANOSECOND,
+        "2262-04-11T23:47:16.854775806": LAST_NANOSECOND,
+        "1677-09-21T00:12:43.145224193": REJECTED,
+        "2262-04-11T23:47:16.854775807": REJECTED,
+        "0001-01-01T00:00:00": REJECTED,
+        "9999-12-31T23:59:59": REJECTED,
+        "2024-01-01T00:00:00.1234567891": REJECTED,
+        "2024-01-01 00:00:00": REJECTED,
+    }
+    given = quoted(values)
+
+    assert fates(make_table(column("x", kind)), given) == given
+    assert fates(make_table(column("x", kind), numbers="round"), given) == given
+
+
+@pytest.mark.parametrize("kind", ["timestamp_ns", "timestamptz_ns"])
+def test_numbers_for_columns_of_nanoseconds_have_the_scale_they_always_have(make_table: MakeTable, kind: str) -> None:
+    values: dict[str, Any] = {
+        "0": 0,
+        "9223372036": 9_223_372_036_000_000_000,
+        "9223372037": REJECTED,
+        "1704067200123": 1_704_067_200_123_000_000,
+        "1704067200123456": 1_704_067_200_123_456_000,
+        "1704067200123456789": 1_704_067_200_123_456_789,
+        str(LAST_NANOSECOND): LAST_NANOSECOND,
+        str(LAST_NANOSECOND + 1): REJECTED,
+        str(-LAST_NANOSECOND): -LAST_NANOSECOND,
+        str(-LAST_NANOSECOND - 2): REJECTED,
+        "1.5": REJECTED,
+        "true": REJECTED,
+    }
+    given = {**values, **quoted({text: found for text, found in values.items() if text != "true"})}
+
+    assert fates(make_table(column("x", kind)), given) == given
+
+
+def test_a_moment_of_nanoseconds_is_moved_by_its_offset_or_the_zone(make_table: MakeTable) -> None:
+    text = "2024-01-01T00:00:00.123456789"
+    second = 1_704_067_200_000_000_000 + 123_456_789
+    hour = 3_600_000_000_000
+    values = quoted({text: second + 5 * hour, text + "+02:00": second - 2 * hour, text + "Z": second})
+    stays = dict.fromkeys(values, second)
+
+    assert fates(make_table(column("x", "timestamptz_ns"), time_zone="America/New_York"), values) == values
+    assert fates(make_table(column("x", "timestamp_ns"), time_zone="America/New_York"), stays) == stays
+
+
 def test_a_day_does_not_mind_nanoseconds(make_table: MakeTable) -> None:
     assert make_table(column("x", "date")).land('{"x": "2024-12-31T23:59:59.999999999"}').rows == [
         dt.date(2024, 12, 31)

@@ -77,7 +77,7 @@ class Coercion:
                 return numbers.decimal(kind, value, rounds=self._rounds)
             case "boolean":
                 return numbers.boolean(value)
-            case "date" | "time" | "timestamp" | "timestamptz":
+            case "date" | "time" | "timestamp" | "timestamptz" | "timestamp_ns" | "timestamptz_ns":
                 return string(self._time(kind.name, value))
             case "uuid":
                 return _uuid(value)

@@ -60,6 +60,8 @@ _QUICK_TIMES: Final[dict[str, Any]] = {
     "time": Annotated[dt.time, Meta(tz=False)],
     "timestamp": Annotated[dt.datetime, Meta(tz=False)] | _SINCE_EPOCH,
     "timestamptz": dt.datetime | _SINCE_EPOCH,
+    "timestamp_ns": Annotated[dt.datetime, Meta(tz=False)] | LONG,
+    "timestamptz_ns": dt.datetime | LONG,
 }
 """Faster than the exact forms and a little wider: whoever uses them asks DuckDB for the form."""
 
@@ -82,7 +84,17 @@ class _TimestampTz(_Time):
     name = "timestamptz"
 
 
-_EXACT_TIMES: Final[dict[str, type[_Time]]] = {kind.name: kind for kind in (_TimeOfDay, _Timestamp, _TimestampTz)}
+class _TimestampNs(_Time):
+    name = "timestamp_ns"
+
+
+class _TimestampTzNs(_Time):
+    name = "timestamptz_ns"
+
+
+_EXACT_TIMES: Final[dict[str, type[_Time]]] = {
+    kind.name: kind for kind in (_TimeOfDay, _Timestamp, _TimestampTz, _TimestampNs, _TimestampTzNs)
+}
 _ACCEPTED: Final[dict[type[Any], _Time]] = {kind: kind() for kind in _EXACT_TIMES.values()}
 
 
@@ -110,6 +122,8 @@ class Dialect:
         if quick and isinstance(kind, Primitive) and kind.name in _QUICK_TIMES:
             if kind.name == "timestamptz" and self._needs_zone:
                 return Annotated[dt.datetime, Meta(tz=True)] | _SINCE_EPOCH
+            if kind.name == "timestamptz_ns" and self._needs_zone:
+                return Annotated[dt.datetime, Meta(tz=True)] | LONG
             return _QUICK_TIMES[kind.name]
         return self._within(kind)
 

@@ -11,7 +11,16 @@ import orjson
 from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, StructType, is_rescued_name
 from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK, ROW, Chunk
-from frazil.pipes.default.times import MICROSECONDS_FROM, MILLISECONDS_FROM
+from frazil.pipes.default.times import (
+    AFTER_FIRST_YEAR,
+    AFTER_LAST_NANOSECOND,
+    FIRST_NANOSECOND,
+    LAST_YEAR,
+    MICROSECONDS_FROM,
+    MILLISECONDS_FROM,
+    MOST_NANOSECONDS,
+    NANOSECONDS_FROM,
+)
 from frazil.pipes.naming import folded, normalized
 from frazil.pipes.record_metadata import is_metadata, is_metadata_name
 from frazil.pipes.types import cast, file_name, has, json_structure, paths_within, sql_type
@@ -28,8 +37,12 @@ _FORMS: Final = {
     "time": (r".{8}(\.[0-9]{1,6})?",),
     "timestamp": (r".{10}T.{8}(\.[0-9]{1,6})?",),
     "timestamptz": (r".{10}T.{8}(\.[0-9]{1,6})?Z?", r".{10}T.{8}(\.[0-9]{1,6})?[+-].{5}"),
+    "timestamp_ns": (r".{10}T.{8}(\.[0-9]{1,9})?",),
+    "timestamptz_ns": (r".{10}T.{8}(\.[0-9]{1,9})?Z?", r".{10}T.{8}(\.[0-9]{1,9})?[+-].{5}"),
 }
 """Forms of the times that are read exactly, given that they are RFC 3339: the second one not at the years' ends."""
+
+_NANOSECONDS: Final = frozenset({Primitive("timestamp_ns"), Primitive("timestamptz_ns")})
 
 _TIME: Final = Primitive("time")
 
@@ -143,7 +156,7 @@ class Projection:
         checked = [column for column in self.payload() if is_checked(column)]
         times = Reading({column.name: reading.spellings.get(column.name, ()) for column in checked})
         wrong = [
-            f"NOT coalesce({_has_form(column, value)} OR {_is_number(value)}, true)"
+            f"NOT coalesce({_has_form(column, value)} OR {_is_number(column, value)}, true)"
             for column in checked
             for value in self._reads(column, times)
         ]
@@ -231,7 +244,9 @@ def _cast(column: Column, value: str, reading: Reading) -> str:
     if is_checked(column):
         kind = sql_type(column.type)
         form = f"WHEN {_has_form(column, value)} THEN CAST({value} AS {kind})"
-        number = f"WHEN {_is_number(value)} THEN CAST({_since_epoch(value)} AS {kind}) " if column.type != _TIME else ""
+        number = ""
+        if column.type != _TIME:
+            number = f"WHEN {_is_number(column, value)} THEN CAST({_since_epoch(column, value)} AS {kind}) "
         return f"CASE WHEN {value} IS NULL THEN NULL {form} {number}ELSE error({literal(TIME_FORM)}) END"
     if column.name in reading.documents:
         return f"CASE WHEN starts_with({value}, '\"') THEN {value} ->> '$' ELSE CAST({value} AS VARCHAR) END"
@@ -242,20 +257,40 @@ def _has_form(column: Column, value: str) -> str:
     """SQL for whether a text is in its type's form; NULL for NULL."""
     plain, *offset = _FORMS[str(column.type)]
     matches = f"regexp_full_match({value}, {literal(plain)})"
+    first, last = "0002", "9999"
+    if column.type in _NANOSECONDS:
+        matches = f"({matches} AND {value} >= '{FIRST_NANOSECOND}' AND {value} < '{AFTER_LAST_NANOSECOND}')"
+        first, last = AFTER_FIRST_YEAR, LAST_YEAR
     if not offset:
         return matches
     # In UTC, a moment of the year 1 or 9999 may be one of the year 0 or 10000.
-    inside = f"{value} >= '0002' AND {value} < '9999'"
+    inside = f"{value} >= '{first}' AND {value} < '{last}'"
     return f"({matches} OR (regexp_full_match({value}, {literal(offset[0])}) AND {inside}))"
 
 
-def _is_number(value: str) -> str:
+def _is_number(column: Column, value: str) -> str:
     """SQL for whether a text is a number since the epoch: the decoder lets only those through that are exact."""
-    return f"regexp_full_match({value}, '-?[0-9]+')"
+    whole = f"regexp_full_match({value}, '-?[0-9]+')"
+    if column.type not in _NANOSECONDS:
+        return whole
+    return f"({whole} AND coalesce(abs({_nanoseconds(value)}) <= {MOST_NANOSECONDS}, false))"
 
 
-def _since_epoch(value: str) -> str:
+def _nanoseconds(value: str) -> str:
+    """SQL for the nanoseconds since the epoch that a number stands for, of which there may be more than a BIGINT."""
+    number = f"CAST(TRY_CAST({value} AS BIGINT) AS HUGEINT)"
+    scale = (
+        f"CASE WHEN abs({number}) < {MILLISECONDS_FROM} THEN 1000000000 "
+        f"WHEN abs({number}) < {MICROSECONDS_FROM} THEN 1000000 "
+        f"WHEN abs({number}) < {NANOSECONDS_FROM} THEN 1000 ELSE 1 END"
+    )
+    return f"{number} * {scale}"
+
+
+def _since_epoch(column: Column, value: str) -> str:
     """SQL for the moment a number since the epoch stands for, in UTC."""
+    if column.type in _NANOSECONDS:
+        return f"make_timestamp_ns(CAST({_nanoseconds(value)} AS BIGINT))"
     number = f"TRY_CAST({value} AS BIGINT)"
     scale = (
         f"CASE WHEN abs({number}) < {MILLISECONDS_FROM} THEN 1000000 "

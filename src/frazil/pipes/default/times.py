@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from frazil.pipes.default.exact_json import CoercionError
 from frazil.records.text import java_trim
 
-TimeType = Literal["date", "time", "timestamp", "timestamptz"]
+TimeType = Literal["date", "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns"]
 
 _DAY: Final = r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
 _CLOCK: Final = r"(?P<clock>[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.(?P<fraction>[0-9]{1,9}))?)?)"
@@ -22,19 +22,38 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 _PLAIN_CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _PLAIN_DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_PLAIN_NANOS: Final = _PLAIN_CLOCK.replace("{1,6}", "{1,9}")
+_PLAIN_ZONE: Final = r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"
 _PLAIN: Final[dict[TimeType, re.Pattern[str]]] = {
     "date": re.compile(_PLAIN_DAY),
     "time": re.compile(_PLAIN_CLOCK),
     "timestamp": re.compile(f"{_PLAIN_DAY}T{_PLAIN_CLOCK}"),
-    "timestamptz": re.compile(rf"{_PLAIN_DAY}T{_PLAIN_CLOCK}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"),
+    "timestamptz": re.compile(f"{_PLAIN_DAY}T{_PLAIN_CLOCK}{_PLAIN_ZONE}"),
+    "timestamp_ns": re.compile(f"{_PLAIN_DAY}T{_PLAIN_NANOS}"),
+    "timestamptz_ns": re.compile(f"{_PLAIN_DAY}T{_PLAIN_NANOS}{_PLAIN_ZONE}"),
 }
 """The forms DuckDB reads as they are meant."""
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_SECOND: Final = dt.timedelta(seconds=1)
 MILLISECONDS_FROM: Final = 31_536_000_000
 MICROSECONDS_FROM: Final = 1000 * MILLISECONDS_FROM
 NANOSECONDS_FROM: Final = 1000 * MICROSECONDS_FROM
 """The smallest number since the epoch that is nanoseconds (spec 4.3); below are microseconds and so on to seconds."""
+
+_OF_NANOSECONDS: Final[dict[TimeType, TimeType]] = {"timestamp_ns": "timestamp", "timestamptz_ns": "timestamptz"}
+"""Types of nanoseconds, and what they are otherwise like."""
+
+MOST_NANOSECONDS: Final = 2**63 - 2
+"""Nanoseconds around the epoch that a column of them holds: the next ones are infinity to DuckDB."""
+
+FIRST_NANOSECOND: Final = "1677-09-21T00:12:43.145224194"
+AFTER_LAST_NANOSECOND: Final = "2262-04-11T23:47:16.854775807"
+"""The first moment within that, in UTC, and the one after the last."""
+
+AFTER_FIRST_YEAR: Final = "1678"
+LAST_YEAR: Final = "2262"
+"""Texts from the one to before the other are within that, whatever their offset."""
 
 
 def is_plain(name: TimeType, text: str, *, needs_zone: bool) -> bool:
@@ -45,8 +64,10 @@ def is_plain(name: TimeType, text: str, *, needs_zone: bool) -> bool:
     if name == "time":
         return True
     try:
+        if name in _OF_NANOSECONDS and not AFTER_FIRST_YEAR < text < LAST_YEAR:
+            return False
         moment = dt.datetime.fromisoformat(text)
-        if name == "timestamptz":
+        if name in ("timestamptz", "timestamptz_ns"):
             if moment.tzinfo is None:
                 return not needs_zone
             moment.astimezone(dt.UTC)
@@ -68,6 +89,8 @@ def canonical(name: TimeType, text: str, zone: ZoneInfo, *, rounds: bool) -> str
         CoercionError: it is none, or no moment of the years 1 to 9999; the message says why.
     """
     trimmed = java_trim(text)
+    if name in _OF_NANOSECONDS:
+        return _of_nanoseconds(name, _nanoseconds(name, trimmed, zone))
     try:
         if _WHOLE.fullmatch(trimmed):
             return _as(name, _since_epoch(int(trimmed), rounds=rounds))
@@ -86,8 +109,10 @@ def of_number(name: TimeType, number: int, *, rounds: bool) -> str:
     Raises:
         CoercionError: the column takes no numbers, or the moment is not within the years 1 to 9999.
     """
-    if name not in ("timestamp", "timestamptz"):
+    if name in ("date", "time"):
         raise CoercionError(f"a number is no {_CALLED[name]}")
+    if name in _OF_NANOSECONDS:
+        return _of_nanoseconds(name, _nanoseconds_since_epoch(number))
     try:
         return _as(name, _since_epoch(number, rounds=rounds))
     except OverflowError as error:
@@ -99,6 +124,8 @@ _CALLED: Final[dict[TimeType, str]] = {
     "time": "time of day",
     "timestamp": "timestamp",
     "timestamptz": "timestamp",
+    "timestamp_ns": "timestamp",
+    "timestamptz_ns": "timestamp",
 }
 
 
@@ -115,11 +142,42 @@ def _as(name: TimeType, moment: dt.datetime) -> str:
 
 
 def _since_epoch(number: int, *, rounds: bool) -> dt.datetime:
+    micros, rest = divmod(_nanoseconds_since_epoch(number), 1000)
+    return _EPOCH + dt.timedelta(microseconds=micros + _rounded(rest, rounds=rounds))
+
+
+def _nanoseconds_since_epoch(number: int) -> int:
     scale, limit = 10**9, MILLISECONDS_FROM
     while scale > 1 and abs(number) >= limit:
         scale, limit = scale // 1000, limit * 1000
-    micros, rest = divmod(number * scale, 1000)
-    return _EPOCH + dt.timedelta(microseconds=micros + _rounded(rest, rounds=rounds))
+    return number * scale
+
+
+def _nanoseconds(name: TimeType, text: str, zone: ZoneInfo) -> int:
+    """The nanoseconds since the epoch of a text: Python's moments have none, so its fraction is read by itself."""
+    if _WHOLE.fullmatch(text):
+        return _nanoseconds_since_epoch(int(text))
+    match = _MOMENT.fullmatch(text)
+    fraction = (match and match["fraction"]) or ""
+    whole = canonical(
+        _OF_NANOSECONDS[name], text.replace(f".{fraction}", "", 1) if fraction else text, zone, rounds=False
+    )
+    seconds = (dt.datetime.fromisoformat(whole.removesuffix("Z")).replace(tzinfo=dt.UTC) - _EPOCH) // _SECOND
+    return seconds * 10**9 + int(fraction.ljust(9, "0"))
+
+
+def _of_nanoseconds(name: TimeType, number: int) -> str:
+    if abs(number) > MOST_NANOSECONDS:
+        raise CoercionError(
+            f"the moment is not between {_moment_text(-MOST_NANOSECONDS)} and {_moment_text(MOST_NANOSECONDS)}"
+        )
+    return _moment_text(number) + ("Z" if name == "timestamptz_ns" else "")
+
+
+def _moment_text(nanoseconds: int) -> str:
+    seconds, rest = divmod(nanoseconds, 10**9)
+    moment = _EPOCH.replace(tzinfo=None) + seconds * _SECOND
+    return f"{moment.isoformat()}.{rest:09d}"
 
 
 def _moment(name: TimeType, text: str, zone: ZoneInfo, *, rounds: bool) -> dt.datetime:

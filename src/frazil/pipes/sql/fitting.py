@@ -32,8 +32,9 @@ _ODD_IN_VARIANT: Final = r"[0-9.]{16}|[eE]-|\\u|^[{\[]|^" + '"\x7f'
 """What a JSON text has that DuckDB may not make the VARIANT of it that it stands for."""
 
 _NUMBERS: Final = frozenset({"int", "long", "float", "double", "decimal"})
-_MOMENTS: Final = frozenset({"date", "timestamp", "timestamptz"})
-_FROM_NUMBER: Final = _NUMBERS | {"string", "boolean", "timestamp", "timestamptz"}
+_NANOSECONDS: Final = frozenset({"timestamp_ns", "timestamptz_ns"})
+_MOMENTS: Final = frozenset({"date", "timestamp", "timestamptz"}) | _NANOSECONDS
+_FROM_NUMBER: Final = _NUMBERS | (_MOMENTS - {"date"}) | {"string", "boolean"}
 _TAKEN: Final[dict[exp.DType, frozenset[str]]] = {
     _D.BOOLEAN: frozenset({"boolean", "string"}),
     _D.DATE: _MOMENTS | {"string"},
@@ -104,7 +105,8 @@ def of_typed(value: str, kind: exp.DataType, column: Column, conversion: Convers
     if not isinstance(target, Primitive) or kind.this in (_D.JSON, _D.VARIANT):
         return None
     wanted = sql_type(target)
-    if kinds.of_table(target) == kind:
+    # There is one type for moments with a zone in SQL, of microseconds.
+    if kinds.of_table(target) == kind and target.name != "timestamptz_ns":
         return value
     if target.name in ("float", "double") and kind.this in (*kinds.INTEGERS, *kinds.FLOATS, _D.DECIMAL):
         return f"CAST({value} AS {wanted})"
