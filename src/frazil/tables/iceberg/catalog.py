@@ -121,12 +121,14 @@ class Catalog:
         try:
             # Some catalogs have no root, and list what is at the top only if nothing is said of where to look.
             listed = self._java.listNamespaces(self._namespace(parent)) if parent else self._java.listNamespaces()
-            return [tuple(str(level) for level in each.levels()) for each in listed]
+            found = [tuple(str(level) for level in each.levels()) for each in listed]
         except java_errors() as error:
             # That is also what a Hadoop catalog says of a warehouse that is still empty.
             if java_class(error) in _NO_SUCH_NAMESPACE:
                 return []
             raise CatalogUnavailable("list namespaces", java_message(error)) from error
+        # A REST server may answer with what is at the top, whatever it is asked for: `parent` is optional to it.
+        return [each for each in found if each[:-1] == parent]
 
     def resolve(self, namespace: tuple[str, ...], name: str, *, quoted: bool) -> TableName:
         """The table a name means, as `frazil.tables.rules.names.meant` has it."""
