@@ -399,7 +399,7 @@ def append_to_branch(spark: SparkSession, topic: str, path: Path) -> None:
     )
     java.manageSnapshots().createBranch("audit").commit()
     staged = StagedFile(f"file:{path}", 5, path.stat().st_size)
-    java.newAppend().appendFile(data_file(spark._jvm, java, staged, 0)).toBranch("audit").commit()
+    java.newAppend().appendFile(data_file(spark._jvm, java, staged, 0, 0)).toBranch("audit").commit()
 
 
 def lose_the_next_commit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,10 +226,10 @@ def test_a_moment_of_nanoseconds_goes_where_the_one_of_microseconds_goes(connect
                 transformed(LayoutTransform(transform), f"CAST('{text[:last]}' AS {name})", each)
                 for name, last, each in ((sql_type, None, kind), ("TIMESTAMP", -3, Primitive("timestamp")))
             ]
-            assert connection.execute(f"SELECT {found[0]} IS NOT DISTINCT FROM {found[1]}").fetchone() == (True,)
+            assert connection.execute(f"SELECT {found[0]} IS NOT DISTINCT FROM {found[1]}").fetchall() == [(True,)]
         hashes = (f"CAST('{text}' AS {sql_type})", kind), (f"TIMESTAMP '{text[:-3]}'", Primitive("timestamp"))
         sql = ", ".join(hashing.hashed(*each) for each in hashes)
-        first, second = connection.execute(f"SELECT {sql}").fetchone()
+        ((first, second),) = connection.execute(f"SELECT {sql}").fetchall()
         assert first == second
 
 

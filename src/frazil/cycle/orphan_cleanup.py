@@ -204,7 +204,8 @@ class _Sweep:
                 return stage is not None and stage.connector == ours and wanted(stage, name)
 
             files = self._storages[directory].files(directory, is_wanted, below=below)
-            found.extend((file, stage) for file in files if (stage := stage_of(file.name)))
+            in_place = (file for file in files if _is_of_partition(file.directory, directory))
+            found.extend((file, stage) for file in in_place if (stage := stage_of(file.name)))
         return found
 
     def _remove(self, orphaned: Sequence[_Staged]) -> set[str]:
@@ -268,3 +269,8 @@ class _Sweep:
     def _require_time(self) -> None:
         if time.monotonic() > self._deadline:
             raise TimeoutError("looking through the table takes too long")
+
+
+def _is_of_partition(directory: str, data: str) -> bool:
+    """Whether a directory is where the data files go, or that of a partition there, whose steps are `name=value`."""
+    return all("=" in step for step in directory.removeprefix(data).split("/") if step)

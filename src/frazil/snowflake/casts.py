@@ -19,6 +19,7 @@ from frazil.snowflake.building import (
     number,
     one_of,
     text,
+    typed,
     when,
 )
 from frazil.snowflake.kinds import (
@@ -125,11 +126,19 @@ def to_type(types: Types, node: exp.Expr, kind: exp.DataType, *, safe: bool = Fa
         node = moment(types, node, TIMESTAMP)
     if kind in (BLOB, UUID, TIME) and not (types.is_text(node) or (kind == TIME and types.is_moment(node))):
         raise Refused(f"a {shown(types.of(node))} cannot be cast to {shown(kind)}", node)
+    if kind == TIME and types.is_text(node):
+        return cast(_within_a_day(node), kind, safe=safe)
     if kind == BOOLEAN and types.is_text(node):
         return _truth(node, safe=safe)
     if kind == BLOB and types.is_text(node):
         return _bytes(node, safe=safe)
     return cast(node, kind, safe=safe)
+
+
+def _within_a_day(node: exp.Expr) -> exp.Expr:
+    """The text of a time, but such that 24 o'clock, which is DuckDB's last one, is none."""
+    late = call("starts_with", call("ltrim", node.copy(), kind=TEXT), text("24"), kind=BOOLEAN)
+    return typed(when(late, call("concat", text("?"), node.copy(), kind=TEXT), node), TEXT)
 
 
 def _truth(node: exp.Expr, *, safe: bool) -> exp.Expr:

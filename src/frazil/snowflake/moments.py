@@ -16,6 +16,8 @@ _YEAR_2969: Final = 31_536_000_000
 """Numbers below are seconds; below a thousand times of it milliseconds, then microseconds, then nanoseconds."""
 
 _ZONE: Final = r"(\d\d:\d\d(?::\d\d(?:\.\d*)?)?)\s*(?:Z|UTC|[+-]\d\d(?::?\d\d)?)$"
+_WORD: Final = r"^\s*[+-]?[A-Za-z]"
+_NO_MOMENT: Final = "?"
 _BEFORE_ZONE: Final = r"\s+([+-]\d\d(?::?\d\d)?)$"
 
 _DIGITS: Final = re.compile(r"-?[0-9]+")
@@ -42,11 +44,18 @@ def _from_text(node: exp.Expr, kind: exp.DataType, *, safe: bool) -> exp.Expr:
     # Without a zone a time is what the clock showed, whatever zone the text names; DuckDB would convert it to UTC.
     pattern, kept = (_BEFORE_ZONE, r"\1") if kind == TIMESTAMPTZ else (_ZONE, r"\1")
     if isinstance(node, exp.Literal):
-        plain: exp.Expr = text(re.sub(pattern, kept, node.name))
+        plain: exp.Expr = text(re.sub(_WORD, _NO_MOMENT, re.sub(pattern, kept, node.name)))
     else:
-        plain = call("regexp_replace", node, text(pattern), text(kept), kind=TEXT)
+        plain = _without_words(call("regexp_replace", node, text(pattern), text(kept), kind=TEXT))
     through = cast(plain, TIMESTAMP, safe=safe) if kind == DATE else plain
     return cast(through, kind, safe=safe)
+
+
+def _without_words(node: exp.Expr) -> exp.Expr:
+    """The text, but such that words DuckDB knows moments by, `infinity` and `epoch`, are none."""
+    usual = compare(exp.And, compare(exp.GTE, node.copy(), text("0")), compare(exp.LT, node.copy(), text(":")))
+    found = call("regexp_replace", node.copy(), text(_WORD), text(_NO_MOMENT), kind=TEXT)
+    return typed(choice([(usual, node)], found), TEXT)
 
 
 def _converted(types: Types, node: exp.Expr, kind: exp.DataType, *, safe: bool) -> exp.Expr:

@@ -15,6 +15,7 @@ WRONG = {
     create("$1:id, FOO($1:name)"): ("FOO", "there is no function FOO"),
     create("$1:id, UPER($1:name)"): ("UPER", "the nearest are UPPER"),
     create("$1:id, name"): ("name", "$1:name"),
+    create("$1:id[2147483648]"): ("$1", "no element beyond 2147483647"),
     create("$1:id::NUMBR"): ("NUMBR", "NUMBER"),
     create("$2:id"): ("$2", "one column, $1"),
     create("$1:id", columns="(IDD)"): ("IDD", "the nearest is ID"),

@@ -223,3 +223,28 @@ def test_paths_that_lie_in_each_other_and_differ_by_case_are_each_read(worker: W
     assert land(worker, sql, shape, '{"a": {"b": 1}, "A": 2, "l": [{"x": "0"}, {"x": "1"}]}').rows == [
         ({"b": 1}, 1, 2, "1", '[{"x":"0"},{"x":"1"}]')
     ]
+
+
+@pytest.mark.parametrize(
+    ("cast", "kind", "value"),
+    [
+        *(
+            (cast, kind, f'"{word}"')
+            for cast, kind in (("DATE", "date"), ("TIMESTAMP_NTZ", "timestamp"), ("TIMESTAMP_TZ", "timestamptz"))
+            for word in ("inf", "-infinity", " Infinity", "epoch")
+        ),
+        ("TIME", "time", '"24:00:00"'),
+    ],
+)
+def test_words_for_moments_that_only_duckdb_knows_are_rejects(worker: Worker, cast: str, kind: str, value: str) -> None:
+    landed = land(worker, create(f"$1:a::{cast}"), columns(x=kind), record(value))
+
+    assert (landed.rows, [*landed.rejects]) == ([], [0])
+    assert land(worker, create(f"TRY_CAST($1:a::STRING AS {cast})"), columns(x=kind), record(value)).rows == [None]
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "[1e400]", '{"b": -1E+400}'])
+def test_a_number_beyond_every_number_of_a_variant_is_a_reject(worker: Worker, value: str) -> None:
+    landed = land(worker, create("$1:a"), columns(a="variant"), record(value))
+
+    assert (landed.rows, [*landed.rejects]) == ([], [0])

@@ -28,7 +28,7 @@ _DIGITS: Final = {"int": 9, "long": 18}
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _UUID: Final = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-_ODD_IN_VARIANT: Final = r"[0-9.]{16}|[eE]-|\\u|^[{\[]|^" + '"\x7f'
+_ODD_IN_VARIANT: Final = r"[0-9.]{16}|^-?[0-9.]+[eE]|\\u|^[{\[]|^" + '"\x7f'
 """What a JSON text has that DuckDB may not make the VARIANT of it that it stands for."""
 
 _NUMBERS: Final = frozenset({"int", "long", "float", "double", "decimal"})

@@ -34,6 +34,9 @@ _TYPES: Final = {"string": TEXT, "int": INTEGER, "long": BIGINT}
 _AS_JSON: Final = {"key": record_metadata.KEY, "headers": record_metadata.HEADERS}
 """Fields of the metadata that may be any JSON value, as SQL for its text."""
 
+_LAST: Final = 2**31 - 1
+"""The largest index of an array that a path may have."""
+
 RAW: Final = "raw"
 """What is asked for besides a path where its numbers are to stay as they were written."""
 
@@ -109,6 +112,8 @@ class RecordScope(Scope):
         before = self.path_of(start)
         if before is None or any(isinstance(each, int) and each < 0 for each in way):
             return None
+        if any(isinstance(each, int) and each > _LAST for each in way):
+            raise Refused(f"an array has no element beyond {_LAST}", start)
         if "" in way:
             raise Refused("a key without a name cannot be read", start)
         return (*before, *(each for each in way if isinstance(each, str | int)))
