@@ -15,6 +15,7 @@ from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
 from tests.support.waiting import caught_up
 
+import frazil
 from frazil.dev.kafka import KafkaBroker
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
@@ -167,6 +168,48 @@ def test_nested_types_and_defaults_are_read_back(
     assert [tuple(row) for row in found] == [
         (Decimal("1.25"), True, "FF", "kafka", Decimal("9.90")),
         (None, False, None, "kafka", None),
+    ]
+
+
+def test_variants_within_other_types_and_fixed_lengths_are_read_back(
+    connect, topic, make_table, spark: SparkSession, lake: Path, broker: KafkaBroker
+):
+    inner = [{"id": 50, "name": "V", "required": False, "type": "variant"}]
+    make_table(
+        topic,
+        {"name": "n", "type": "long"},
+        {"name": "s", "type": {"type": "struct", "fields": inner}},
+        {"name": "l", "type": {"type": "list", "element-id": 60, "element": "variant", "element-required": False}},
+        {"name": "m", "type": {"type": "map", "key-id": 70, "key": "string", "value-id": 71, "value": "variant", "value-required": False}},
+        {"name": "hash", "type": "fixed[4]"},
+    )  # fmt: skip
+    produce(
+        broker.bootstrap_servers,
+        topic,
+        [
+            '{"n": 1, "s": {"V": {"z": 1, "a": 12345678901234567890}}, "l": [{"k": 1.5}, null], "hash": "00ff80ab"}',
+            '{"n": 2, "m": {"x": {"y": [1, 2]}, "z": null}, "s": {"V": null}, "l": []}',
+            '{"n": 3, "hash": "00"}',
+        ],
+    )
+
+    caught_up(connect(topic, **{"errors.tolerance": "all"}))
+
+    found = spark.sql(
+        "SELECT n, variant_get(s.V, '$.a', 'decimal(20,0)') AS a, s.V IS NULL AS none, "
+        "transform(l, each -> to_json(each)) AS l, to_json(m['x']) AS x, map_keys(m) AS keys, hex(hash) AS hash "
+        f"FROM frazil.public.{topic.upper()} ORDER BY n"
+    ).collect()
+    assert [tuple(row) for row in found] == [
+        (1, Decimal(12345678901234567890), False, ['{"k":1.5}', None], None, None, "00FF80AB"),
+        (2, None, True, [], '{"y":[1,2]}', ["x", "z"], None),
+    ]
+    query = (
+        f"SELECT n, s:V.a::NUMBER(20,0), l[0]:k, m['x']:y[1], hash FROM {topic} WHERE hash IS NULL OR n = 1 ORDER BY n"
+    )
+    assert frazil.query(query, home=lake).rows() == [
+        (1, Decimal(12345678901234567890), "1.5", None, b"\0\xff\x80\xab"),
+        (2, None, None, "2", None),
     ]
 
 

@@ -49,6 +49,7 @@ def transform(text: str) -> LayoutTransform:
         ),
         ("decimal(9,2)", "truncate[10]", "14.20", "14.20", "f=14.20"),
         ("binary", "identity", b"\x00\xff", "00FF", "f=AP8%3D"),
+        ("fixed[2]", "identity", b"\x00\xff", "00FF", "f=AP8%3D"),
         (
             "uuid",
             "identity",

@@ -49,6 +49,7 @@ VALUES: dict[str, tuple[st.SearchStrategy[Any], types.IcebergType]] = {
     "string": (TEXTS, types.StringType()),
     "uuid": (st.uuids(), types.UUIDType()),
     "binary": (st.binary(max_size=40), types.BinaryType()),
+    "fixed[3]": (st.binary(min_size=3, max_size=3), types.FixedType(3)),
 }
 """Values of a type by its name, and the type in pyiceberg's words."""
 
@@ -96,6 +97,7 @@ _ARROW = {
     "string": pa.string(),
     "uuid": pa.string(),
     "binary": pa.binary(),
+    "fixed[3]": pa.binary(),
 }
 
 
@@ -213,7 +215,7 @@ def test_the_hashes_are_those_of_the_specification(connection) -> None:
     assert hashed("TIMESTAMP_NS '2017-11-16T22:31:08.000001001'", "timestamp_ns") == -1207196810
     assert hashed("'iceberg'", "string") == 1210000089
     assert hashed("UUID 'f79c3e09-677c-4bbd-a479-3f349cb785e7'", "uuid") == 1488055340
-    assert hashed("unhex('00010203')", "fixed") == hashed("unhex('00010203')", "binary") == -188683207
+    assert hashed("unhex('00010203')", "fixed[4]") == hashed("unhex('00010203')", "binary") == -188683207
 
 
 @pytest.mark.parametrize("sql_type", ["TIMESTAMP_NS", "TIMESTAMPTZ_NS"])

@@ -14,15 +14,16 @@ from typing import Final, Self
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Column, Conversion, PartitionId, RecordOffset, Reject
+from frazil.model import Column, Conversion, PartitionId, Primitive, RecordOffset, Reject
 from frazil.pipes.base import Pipe
-from frazil.pipes.types import VARIANT, file_name
+from frazil.pipes.types import VARIANT, file_name, is_bytes
 from frazil.records import batches
 from frazil.records.convert import RecordConverter
-from frazil.sql import ident
+from frazil.sql import ident, literal
 from frazil.staging.project import Projector
+from frazil.staging.rewriting import needs_rewriting
 from frazil.staging.worker import locked_down
-from frazil.staging.write import Written
+from frazil.staging.write import Written, copy
 
 _SCHEMA: Final = batches.schema(partition=pa.int32(), offset=pa.int64())
 
@@ -140,11 +141,15 @@ class _KeptRow:
     statement: str | None = None
     row: dict[str, str] | None = None
 
-    def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (nothing is written)
+    def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (one row is never too much)
         """Keep the row."""
         self.statement = select
         cells = ", ".join(_as_json(column) for column in self.columns)
-        (found,) = self.connection.execute(f"SELECT {cells} FROM ({select})").fetchall()
+        source = f"({select})"
+        if needs_rewriting(self.columns):
+            copy(self.connection, select, self.columns, path)
+            source = f"read_parquet({literal(str(path))})"
+        (found,) = self.connection.execute(f"SELECT {cells} FROM {source}").fetchall()
         self.row = {column.name: text or "null" for column, text in zip(self.columns, found, strict=True)}
 
     def due(self) -> Iterator[Written]:
@@ -164,6 +169,6 @@ def _as_json(column: Column) -> str:
     value = ident(file_name(column))
     if column.type == VARIANT:
         return f"CAST(CAST({value} AS JSON) AS VARCHAR)"
-    if str(column.type) == "binary":
+    if isinstance(column.type, Primitive) and is_bytes(column.type):
         value = f"hex({value})"
     return f"CAST(to_json({value}) AS VARCHAR)"

@@ -14,7 +14,7 @@ import numpy as np
 from frazil.layout.sources import sources
 from frazil.layout.transforms import result_type, transformed
 from frazil.model import Column, Layout, PartitionField, PartitionValue, Primitive
-from frazil.pipes.types import sql_type
+from frazil.pipes.types import is_bytes, sql_type
 
 _FLOATING: Final = ("float", "double")
 _LONGEST: Final = 200
@@ -71,11 +71,11 @@ class PartitionKey:
         """The value as Iceberg's JSON has it."""
         if listed is None:
             return None
+        if is_bytes(self.type):
+            return bytes(listed).hex().upper()
         match self.type.name:
             case "float" | "double":
                 return float(listed)
-            case "binary" | "fixed":
-                return bytes(listed).hex().upper()
             case "timestamptz" | "timestamptz_ns":
                 return self._moment(listed) + "+00:00"
             case "date" | "time" | "timestamp" | "timestamp_ns":
@@ -104,7 +104,7 @@ class PartitionKey:
                 return str(np.datetime64(listed, "h")).replace("T", "-")
             case _, "boolean":
                 return str(listed).lower()
-            case _, "binary" | "fixed":
+            case _ if is_bytes(self.type):
                 return base64.b64encode(listed).decode()
             case _:
                 return str(self.value(listed))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from frazil.model import Column, IcebergType, Layout, LayoutTransform, Primitive, StructType
-from frazil.pipes.types import file_name
+from frazil.pipes.types import file_name, fixed_length
 from frazil.sql import ident
 
 _WHOLE = frozenset({"int", "long", "decimal"})
@@ -76,7 +76,7 @@ def unwritable(layout: Layout, columns: Sequence[Column]) -> str | None:
 def _unsayable(layout: Layout, known: Mapping[int, LayoutSource]) -> str | None:
     """Why Iceberg could not be told some tuples: NaN goes only as a text, and of some types it reads none."""
     kept = [
-        (field.name, known[field.source].type.name)
+        (field.name, _family(known[field.source].type))
         for field in layout.partition
         if field.transform.name in _KEEP_TYPES and field.source in known
     ]
@@ -90,7 +90,12 @@ def _unsayable(layout: Layout, known: Mapping[int, LayoutSource]) -> str | None:
 def _takes(transform: LayoutTransform, kind: Primitive) -> bool:
     if (transform.name in _PARAMETRISED) != (transform.parameter > 0):
         return False
-    return transform.name in _TAKE_ALL or kind.name in _TAKEN.get(transform.name, ())
+    return transform.name in _TAKE_ALL or _family(kind) in _TAKEN.get(transform.name, ())
+
+
+def _family(kind: Primitive) -> str:
+    """The name of a type without its parameters."""
+    return kind.name if fixed_length(kind) is None else "fixed"
 
 
 def _within(number: int, kind: IcebergType, path: str) -> Iterator[tuple[int, LayoutSource]]:

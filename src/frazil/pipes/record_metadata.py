@@ -167,7 +167,7 @@ def _field(field: Column) -> str:
     name = _known(field)
     if name == "headers" and field.type == Primitive("string"):
         return HEADERS
-    return f"CAST({ident(name) if name else 'NULL'} AS {types.sql_type(field.type)})"
+    return f"CAST({ident(name) if name else 'NULL'} AS {types.type_within(field.type)})"
 
 
 def _known(field: Column) -> str | None:

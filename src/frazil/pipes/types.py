@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -30,6 +31,22 @@ _PLAIN: Final = {
 
 VARIANT: Final = Primitive("variant")
 
+_VARIANT_WITHIN: Final = "STRUCT(metadata BLOB, value BLOB)"
+"""What a VARIANT is within a struct, a list or a map of a file: DuckDB writes one at the top level only."""
+
+_FIXED: Final = re.compile(r"fixed\[(\d+)\]").fullmatch
+
+
+def fixed_length(kind: Primitive) -> int | None:
+    """The bytes of a type `fixed`; None of any other."""
+    found = _FIXED(kind.name)
+    return int(found[1]) if found else None
+
+
+def is_bytes(kind: Primitive) -> bool:
+    """Whether a type's values are bytes, which records have as hexadecimal texts."""
+    return kind.name == "binary" or fixed_length(kind) is not None
+
 
 def unsupported(kind: IcebergType) -> str | None:
     """The first type within `kind` that records cannot be projected to, if there is one."""
@@ -37,9 +54,9 @@ def unsupported(kind: IcebergType) -> str | None:
         case Primitive(name="decimal"):
             return None
         case Primitive(name=name):
-            return None if name in _PLAIN else name
+            return None if name in _PLAIN or is_bytes(kind) else name
         case ListType(element=element):
-            return "list of variant" if element == VARIANT else unsupported(element)
+            return unsupported(element)
         case StructType(fields=fields):
             if len({folded(field.name) for field in fields}) < len(fields):
                 return "struct with fields that differ only by case"
@@ -48,7 +65,7 @@ def unsupported(kind: IcebergType) -> str | None:
         case MapType(key=key, value=value):
             if not isinstance(key, Primitive) or key == VARIANT:
                 return "map whose keys are no scalars"
-            return "map of variants" if value == VARIANT else unsupported(key) or unsupported(value)
+            return unsupported(key) or unsupported(value)
 
 
 def has(kind: IcebergType, name: str) -> bool:
@@ -70,13 +87,18 @@ def sql_type(kind: IcebergType) -> str:
         case Primitive(name="decimal", precision=precision, scale=scale):
             return f"DECIMAL({precision},{scale})"
         case Primitive(name=name):
-            return _PLAIN[name]
+            return "BLOB" if is_bytes(kind) else _PLAIN[name]
         case ListType(element=element):
-            return sql_type(element) + "[]"
+            return type_within(element) + "[]"
         case StructType(fields=fields):
-            return "STRUCT(" + ", ".join(f"{ident(field.name)} {sql_type(field.type)}" for field in fields) + ")"
+            return "STRUCT(" + ", ".join(f"{ident(field.name)} {type_within(field.type)}" for field in fields) + ")"
         case MapType(key=key, value=value):
-            return f"MAP({sql_type(key)}, {sql_type(value)})"
+            return f"MAP({sql_type(key)}, {type_within(value)})"
+
+
+def type_within(kind: IcebergType) -> str:
+    """The same of what is within a struct, a list or a map."""
+    return _VARIANT_WITHIN if kind == VARIANT else sql_type(kind)
 
 
 def read_type(kind: IcebergType) -> str:
@@ -84,10 +106,8 @@ def read_type(kind: IcebergType) -> str:
     match kind:
         case Primitive(name="variant"):
             return "JSON"
-        case Primitive(name="binary"):
-            return "VARCHAR"
         case Primitive():
-            return sql_type(kind)
+            return "VARCHAR" if is_bytes(kind) else sql_type(kind)
         case ListType(element=element):
             return read_type(element) + "[]"
         case StructType(fields=fields):
@@ -108,29 +128,46 @@ def json_structure(kind: IcebergType) -> object:
             return read_type(kind)
 
 
-def cast(expression: str, kind: IcebergType, depth: int = 0) -> str:
-    """SQL that turns what `json_structure` read into the column's type; `depth` counts the lambdas around it."""
+def cast(expression: str, kind: IcebergType) -> str:
+    """SQL that turns what `json_structure` read into the column's type."""
+    return _variant(expression) if kind == VARIANT else _cast(expression, kind, 0)
+
+
+def _cast(expression: str, kind: IcebergType, depth: int) -> str:
+    """The same within a column, at a `depth` of so many lambdas around it."""
     if kind == VARIANT:
-        return _variant(expression)
-    # DuckDB's own cast to BLOB keeps the hexadecimal text as bytes.
-    if not has(kind, "binary"):
+        return f"CASE WHEN {expression} IS NOT NULL THEN variant_to_parquet_variant({_variant(expression)}) END"
+    if not _is_cast_by_hand(kind):
         return f"CAST({expression} AS {sql_type(kind)})"
     each = f"each_{depth}"
     match kind:
         case ListType(element=element):
-            return f"list_transform({expression}, lambda {each}: {cast(each, element, depth + 1)})"
+            return f"list_transform({expression}, lambda {each}: {_cast(each, element, depth + 1)})"
         case MapType(key=key, value=value):
-            entry = f"{{'k': {cast(f'{each}.key', key, depth + 1)}, 'v': {cast(f'{each}.value', value, depth + 1)}}}"
+            entry = f"{{'k': {_cast(f'{each}.key', key, depth + 1)}, 'v': {_cast(f'{each}.value', value, depth + 1)}}}"
             entries = f"list_transform(map_entries({expression}), lambda {each}: {entry})"
             return f"CASE WHEN {expression} IS NOT NULL THEN map_from_entries({entries}) END"
         case StructType(fields=fields):
             packed = ", ".join(
-                f"{ident(field.name)} := {cast(f'{expression}.{ident(field.name)}', field.type, depth)}"
+                f"{ident(field.name)} := {_cast(f'{expression}.{ident(field.name)}', field.type, depth)}"
                 for field in fields
             )
             return f"CASE WHEN {expression} IS NOT NULL THEN struct_pack({packed}) END"
         case _:
             return f"unhex({expression})"
+
+
+def _is_cast_by_hand(kind: IcebergType) -> bool:
+    """Whether something in a type is not what DuckDB's own cast makes: its cast to BLOB keeps hexadecimal as it is."""
+    match kind:
+        case Primitive():
+            return kind == VARIANT or is_bytes(kind)
+        case ListType(element=element):
+            return _is_cast_by_hand(element)
+        case MapType(key=key, value=value):
+            return _is_cast_by_hand(key) or _is_cast_by_hand(value)
+        case StructType(fields=fields):
+            return any(_is_cast_by_hand(field.type) for field in fields)
 
 
 def canonical(variant: str) -> str:
@@ -200,5 +237,4 @@ def _unsupported_field(field: Column) -> str | None:
         return "struct with a field without a name"
     if not is_writable_name(field.name):
         return f"struct with a field named {field.name!r}"
-    # DuckDB writes a VARIANT at the top level of a file only.
-    return "struct with a variant" if field.type == VARIANT else unsupported(field.type)
+    return unsupported(field.type)

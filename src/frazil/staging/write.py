@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from frazil.model import Column
 from frazil.pipes.types import VARIANT, field_ids, file_name
 from frazil.sql import ident, literal
 from frazil.staging.metrics import Statistics, leaves, quoted
+from frazil.staging.rewriting import needs_rewriting, rewrite
 
 _FORMAT: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, WRITE_BLOOM_FILTER false"
 """DuckDB gives Bloom filters to columns that have a dictionary, which answers the same question without error."""
@@ -45,8 +46,17 @@ def copy(connection: duckdb.DuckDBPyConnection, select: str, columns: Sequence[C
     if _has_negative_zero(connection, columns, written.statistics, path):
         # To SQL −0.0 and 0.0 are one value. Iceberg compares bits, also with the dictionaries of a file's columns, and
         # passes over a row group whose dictionary has only the other zero.
-        return _copied(connection, select, path, [*options, _WITHOUT_DICTIONARIES])
-    return written
+        return _finished(
+            _copied(connection, select, path, [*options, _WITHOUT_DICTIONARIES]), columns, dictionaries=False
+        )
+    return _finished(written, columns, dictionaries=True)
+
+
+def _finished(written: Written, columns: Sequence[Column], *, dictionaries: bool) -> Written:
+    """A file with what DuckDB does not write."""
+    if not needs_rewriting(columns):
+        return written
+    return replace(written, size=rewrite(written.path, columns, dictionaries=dictionaries))
 
 
 def _copied(connection: duckdb.DuckDBPyConnection, select: str, path: Path, options: Sequence[str]) -> Written:

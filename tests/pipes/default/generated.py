@@ -23,13 +23,13 @@ names = st.sampled_from(["a", "b", "Total", "é", 'q"', "x.y", "*", "z/~"]) | st
     # What frazil itself calls things.
     ["value", "row", "chunk", "parsed 0", "column_0_0", "field_0", "unknown_0", "default", "element", "key", "k", "$"]
 )
-scalars = st.sampled_from(
-    [
-        *("boolean", "int", "long", "float", "double", "string", "uuid", "binary"),
-        *("date", "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns"),
-        *("decimal(5,2)", "decimal(18,0)", "decimal(38,10)", "decimal(38,0)", "decimal(38,38)"),
-    ]
-).map(primitive)
+_scalars = [
+    *("boolean", "int", "long", "float", "double", "string", "uuid", "binary", "fixed[2]"),
+    *("date", "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns"),
+    *("decimal(5,2)", "decimal(18,0)", "decimal(38,10)", "decimal(38,0)", "decimal(38,38)"),
+]
+scalars = st.sampled_from(_scalars).map(primitive)
+leaves = st.sampled_from([*_scalars, "variant", "variant", "variant"]).map(primitive)
 
 
 def _fields(kinds: st.SearchStrategy[IcebergType]) -> st.SearchStrategy[IcebergType]:
@@ -56,7 +56,7 @@ def _is_usable(found: Column) -> bool:
 
 
 kinds: st.SearchStrategy[IcebergType] = st.recursive(
-    scalars,
+    leaves,
     lambda inner: st.one_of(
         st.builds(lambda element, odds: listed(element, required=odds == 0), inner, st.integers(0, 3)),
         st.builds(
@@ -193,8 +193,9 @@ def _fitting(kind: IcebergType) -> st.SearchStrategy[str]:
             return anything
         case Primitive(name="uuid"):
             return st.uuids().map(lambda found: json.dumps(str(found))) | words.map(json.dumps)
-        case Primitive(name="binary"):
-            return st.binary(max_size=20).map(lambda found: json.dumps(found.hex())) | words.map(json.dumps)
+        case Primitive(name="binary" | "fixed[2]"):
+            some = st.binary(min_size=2, max_size=2) | st.binary(max_size=20)
+            return some.map(lambda found: json.dumps(found.hex())) | words.map(json.dumps)
         case Primitive(name="date"):
             return st.dates().map(lambda found: json.dumps(str(found))) | times.map(json.dumps)
         case Primitive(name="time"):

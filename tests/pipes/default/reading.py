@@ -131,8 +131,10 @@ class Reading:
                 if not re.fullmatch("[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}", _of(value, str)):
                     raise CoercionError
                 return str(uuid.UUID(value))
-            case "binary":
-                if not re.fullmatch("([0-9a-fA-F]{2})*", _trimmed(value)):
+            case "binary" | "fixed[2]":
+                if not re.fullmatch(
+                    "([0-9a-fA-F]{2})*" if kind.name == "binary" else "[0-9a-fA-F]{4}", _trimmed(value)
+                ):
                     raise CoercionError
                 return bytes.fromhex(_trimmed(value))
             case "variant":

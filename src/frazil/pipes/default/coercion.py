@@ -27,6 +27,7 @@ from frazil.pipes.default.exact_json import (
     wrong_kind,
 )
 from frazil.pipes.naming import folded
+from frazil.pipes.types import fixed_length
 from frazil.records.text import java_trim
 from frazil.records.variant import MARK, is_kept_from_json, kept, marked
 
@@ -85,6 +86,8 @@ class Coercion:
                 return _binary(value)
             case "variant":
                 return _variant(value)
+            case _ if (length := fixed_length(kind)) is not None:
+                return _fixed(value, length)
             case _:
                 raise CoercionError(f"columns of type {kind} cannot be written")
 
@@ -176,6 +179,13 @@ def _binary(value: Any) -> str:
     if text is None or not _HEXADECIMAL.fullmatch(text):
         raise CoercionError(f"{shown(value)} is not text of pairs of hexadecimal digits")
     return f'"{text.lower()}"'
+
+
+def _fixed(value: Any, length: int) -> str:
+    text = _binary(value)
+    if len(text) != 2 * length + len('""'):
+        raise CoercionError(f"{shown(value)} is not text of {2 * length} hexadecimal digits")
+    return text
 
 
 def _variant(value: Any) -> str:

@@ -20,6 +20,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.default.times import NANOSECONDS_FROM, TimeType, is_plain
+from frazil.pipes.types import fixed_length
 from frazil.records.variant import MARK, is_kept_from_json
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -37,6 +38,11 @@ _STRING: Final = str | bool | LONG
 def _digits(most: int) -> Any:
     """A text of a whole number that DuckDB reads like the number."""
     return Annotated[str, Meta(pattern=rf"\A-?(0|[1-9][0-9]{{0,{most - 1}}})\Z")]
+
+
+def _hexadecimal(length: int) -> Any:
+    """A text of so many bytes."""
+    return Annotated[str, Meta(pattern=rf"\A[0-9a-fA-F]{{{2 * length}}}\Z")]
 
 
 _TYPES: Final[dict[str, Any]] = {
@@ -130,7 +136,8 @@ class Dialect:
     def _within(self, kind: IcebergType) -> Any:
         match kind:
             case Primitive(name=name):
-                return _EXACT_TIMES.get(name) or _TYPES[name]
+                length = fixed_length(kind)
+                return _EXACT_TIMES.get(name) or (_TYPES[name] if length is None else _hexadecimal(length))
             case ListType(element=element, element_required=required):
                 inner = self._within(element)
                 return types.GenericAlias(list, inner if required else _optional(inner))

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from frazil.model import Column, Conversion, IcebergType, Primitive
 from frazil.pipes.sql.functions import Fitting
-from frazil.pipes.types import VARIANT, canonical, cast, json_structure, sql_type
+from frazil.pipes.types import VARIANT, canonical, cast, fixed_length, is_bytes, json_structure, sql_type
 from frazil.snowflake import kinds
 from frazil.sql import ident, literal
 
@@ -91,7 +91,7 @@ def of_document(value: str, column: Column, conversion: Conversion) -> str:
     if not isinstance(kind, Primitive) or (pattern := _form(kind, conversion)) is None:
         return odd
     inner = f"substr({text}, 2, length({text}) - 2)"
-    usual = f"unhex({inner})" if kind.name == "binary" else f"CAST({inner} AS {sql_type(kind)})"
+    usual = f"unhex({inner})" if is_bytes(kind) else f"CAST({inner} AS {sql_type(kind)})"
     form = f"regexp_full_match({text}, {literal(pattern)})"
     if kind.name in _MOMENTS:
         first, last = ('"0002', '"9999') if kind.name == "timestamptz" else ('"0001', '"A')
@@ -172,4 +172,5 @@ def _form(kind: Primitive, conversion: Conversion) -> str | None:
         "uuid": _UUID,
         "binary": "([0-9a-fA-F]{2})*",
     }
-    return f'"{forms[kind.name]}"' if kind.name in forms else None
+    form = forms.get(kind.name) if (length := fixed_length(kind)) is None else f"([0-9a-fA-F]{{2}}){{{length}}}"
+    return f'"{form}"' if form else None
