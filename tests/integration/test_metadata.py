@@ -181,6 +181,28 @@ def _told(found: Iterable[str | dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(known, key=lambda told: (told["topic"], told["offset"]))
 
 
+def test_a_created_table_has_metadata_as_text_when_asked_for_and_another_keeps_its_type(
+    connect, topic, spark: SparkSession, broker: KafkaBroker
+):
+    produce(broker.bootstrap_servers, topic, ['{"n": 1}'], keys=[b"k"], headers=[("number", b"42")])
+    text = {"snowflake.feature.structured.record.metadata.enabled": "false"}
+    structured = topic + "_structured"
+
+    apart = {"snowflake.topic2table.map": f"{topic}:{structured}"}
+    caught_up(connect(topic, "structured", **apart))
+    caught_up(connect(topic, **text))
+    caught_up(connect(topic, "again", **apart, **text))
+
+    (row,) = spark.table(f"frazil.public.{topic.upper()}").collect()
+    told = json.loads(row.RECORD_METADATA)
+    assert told["SnowflakeConnectorPushTime"] >= told["CreateTime"]
+    assert {name: told[name] for name in ("topic", "partition", "offset", "key", "headers")} == {
+        "topic": topic, "partition": 0, "offset": 0, "key": "k", "headers": {"number": "42"},
+    }  # fmt: skip
+    kept = spark.table(f"frazil.public.{structured.upper()}").select("n", "RECORD_METADATA.offset").collect()
+    assert [*map(tuple, kept)] == [(1, 0), (1, 0)]
+
+
 @pytest.mark.parametrize(("nested", "kind"), [("variant", "variant"), ("json", "string")])
 def test_a_created_table_keeps_structured_headers(
     connect, topic, spark: SparkSession, broker: KafkaBroker, nested: str, kind: str

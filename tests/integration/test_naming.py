@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from tests.support.waiting import caught_up, until_state
 
+import frazil
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableNameRefused, TableNotCreated
 from frazil.names import sanitise
@@ -170,3 +172,17 @@ def test_the_number_in_a_generated_name_is_javas_hash(topic: str, spark: SparkSe
     hashed = java.lang.Math.abs(java.util.Objects.hashCode(topic))
 
     assert sanitise(topic).endswith(f"_{hashed}")
+
+
+def test_a_namespace_may_have_several_levels(connect, topic, lake: Path, spark: SparkSession, broker: KafkaBroker):
+    produce(broker.bootstrap_servers, topic, ['{"id": 1}', '{"id": 2, "late": "x"}'])
+    levels = (f"{topic}_raw", "shop", "Orders")
+
+    connector = connect(topic, **{"frazil.namespace": ".".join(levels)})
+    caught_up(connector)
+
+    table = ".".join((*levels, topic.upper()))
+    assert str(connector.status()[0].table) == table
+    assert sorted(map(tuple, spark.table(f"frazil.{table}").select("id", "late").collect())) == [(1, None), (2, "x")]
+    quoted = ".".join(f'"{level}"' for level in levels)
+    assert frazil.query(f"SELECT id FROM {quoted}.{topic} ORDER BY id", home=lake).rows() == [(1,), (2,)]

@@ -80,7 +80,6 @@ OF_KEYS: Mapping[str, Bound] = {
     "snowflake.feature.assert.partition.assignment": _FLAG,
     "snowflake.feature.normalize.time": _FLAG,
     "snowflake.feature.precommit.client.recovery": _FLAG,
-    "snowflake.feature.structured.record.metadata.enabled": _FLAG,
     "snowflake.feature.validation.error.table.name": _FLAG,
     "snowflake.ingestion.method": _words("snowpipe_streaming", "snowpipe"),
     "snowflake.jdbc.map": _PAIRS,

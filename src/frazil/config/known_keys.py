@@ -120,7 +120,6 @@ NOT_YET: Mapping[str, NotYet] = {
         "a dead-letter topic is", instead="Remove the key; with errors.tolerance=all rejects are kept in files."
     ),
     "predicates": NotYet("predicates of transforms are"),
-    "snowflake.feature.structured.record.metadata.enabled": NotYet("RECORD_METADATA as one JSON text is", ("true",)),
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
     ),

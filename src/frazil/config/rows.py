@@ -41,6 +41,12 @@ class RowSettings(SettingsBase):
     """Whether header values keep their JSON types, in a RECORD_METADATA column of type VARIANT or JSON text; otherwise
     they are texts."""
 
+    structured_metadata: Flag = Field(
+        validation_alias=Keys("snowflake.feature.structured.record.metadata.enabled"), default=True
+    )
+    """Whether RECORD_METADATA has fields in tables that are created; otherwise it is one JSON text. A column that is
+    there is filled as its type asks."""
+
     metadata_all: Flag = Field(validation_alias=Keys("snowflake.metadata.all"), default=True)
     """Whether RECORD_METADATA is written at all."""
 
@@ -109,6 +115,7 @@ class RowSettings(SettingsBase):
             key_converter=ConverterSpec(self.key_converter),
             header_converter=ConverterSpec(self.header_converter),
             structured_headers=self.structured_headers,
+            structured_metadata=self.structured_metadata,
             metadata=frozenset(part for part, written in parts.items() if written) if self.metadata_all else None,
             tombstones=self.on_null_values,
             time_zone=self.time_zone,

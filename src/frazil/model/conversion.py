@@ -48,6 +48,9 @@ class Conversion:
     structured_headers: bool = False
     """Whether header values keep their JSON types; otherwise they are texts."""
 
+    structured_metadata: bool = True
+    """Whether RECORD_METADATA is created with fields, rather than as one JSON text."""
+
     metadata: frozenset[MetadataPart] | None = frozenset({"topic", "offset_and_partition", "create_time", "push_time"})
     """The parts of RECORD_METADATA to write; None leaves the whole column NULL."""
 

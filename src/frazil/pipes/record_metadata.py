@@ -112,7 +112,9 @@ def unsupported(column: Column, conversion: Conversion) -> str | None:
 
 
 def created_type(conversion: Conversion) -> IcebergType:
-    """The type of the column in tables frazil creates: a struct, unless headers are to keep their structure."""
+    """The type of the column in tables frazil creates: a struct, unless it is to be a text, or headers to be typed."""
+    if not conversion.structured_metadata:
+        return Primitive("string")
     if not conversion.structured_headers:
         return metadata.column_type()
     return Primitive("variant" if conversion.nested_type == "variant" else "string")
