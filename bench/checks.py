@@ -20,7 +20,7 @@ import workload
 from common import CONSOLE, Columns, Job, Subject, described, machine, medians, plain, show
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders import order
-from subject_stage import TABLES
+from stagings import STAGINGS, TABLES
 
 PARTITIONS = 2
 
@@ -56,10 +56,11 @@ def main() -> None:
 
 def _round(number: int, directory: Path, bootstrap_servers: str, records: int) -> Iterator[dict[str, Any]]:
     """Every table once, in the three ways, side by side."""
-    for index, table in enumerate(TABLES):
+    for table in TABLES:
+        index = list(STAGINGS).index(table)
         for topic, checked in (("clean", 0), ("clean", 1), ("unfit", 1)):
             home = str(directory / f"{number}-{index}-{topic}-{checked}")
-            options = {"checked": checked, "table": index}
+            options = {"checked": checked, "staging": index}
             job = Job(bootstrap_servers, topic, PARTITIONS, records, 0, home, 1, options=options)
             doing = f"Run {number + 1}: {table}, {topic}, {'checked' if checked else 'unchecked'} …"
             with CONSOLE.status(doing), Subject("subject_stage.py", job) as subject:

@@ -29,7 +29,7 @@ from frazil.records.convert import RecordConverter
 from frazil.sources.kafka.consumers import consumer_config
 from frazil.sources.kafka.reader import SCHEMA
 from frazil.staging.project import Projector
-from subject_stage import TABLES, numbered
+from stagings import TABLES
 
 Land: TypeAlias = Callable[[list[pa.RecordBatch], Path], None]
 """Writes batches of records to a file."""
@@ -87,7 +87,7 @@ def work(job: Job, number: int, ready: Barrier) -> None:
 
 def checked(connection: duckdb.DuckDBPyConnection, topic: str) -> Land:
     """Every value is checked against its column, bad records would be rejects: what a task of frazil's does."""
-    pipe = DefaultPipe(numbered(TABLES["nested, structs"]), Conversion())
+    pipe = DefaultPipe(TABLES["nested, structs"].columns, Conversion())
     converter = RecordConverter(Conversion())
     projector = Projector(connection, pipe, topic)
 
