@@ -14,7 +14,15 @@ from frazil.pipes.record_metadata import is_metadata
 from frazil.pipes.stored import PREFIX
 from frazil.records import metadata
 from frazil.tables.iceberg.access import LOCAL
-from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type, mapping
+from frazil.tables.iceberg.java import (
+    SCHEMA_PARSER,
+    elements,
+    java_class,
+    java_errors,
+    java_message,
+    java_type,
+    mapping,
+)
 from frazil.tables.iceberg.syncing import SyncBelow
 from frazil.tables.iceberg.table import CREATED_BY, Table
 from frazil.tables.rules.names import matching, meant
@@ -121,7 +129,7 @@ class Catalog:
         try:
             # Some catalogs have no root, and list what is at the top only if nothing is said of where to look.
             listed = self._java.listNamespaces(self._namespace(parent)) if parent else self._java.listNamespaces()
-            found = [tuple(str(level) for level in each.levels()) for each in listed]
+            found = [tuple(str(level) for level in each.levels()) for each in elements(listed)]
         except java_errors() as error:
             # That is also what a Hadoop catalog says of a warehouse that is still empty.
             if java_class(error) in _NO_SUCH_NAMESPACE:

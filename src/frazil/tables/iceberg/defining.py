@@ -9,7 +9,15 @@ from frazil.errors import CatalogUnavailable, InvalidQuery
 from frazil.model import LOCATION, Column, IcebergType, TableName
 from frazil.tables.iceberg.access import LOCAL
 from frazil.tables.iceberg.catalog import PROPERTIES_OF_CREATED, PROPERTIES_ON_LOCAL_DISKS, Catalog
-from frazil.tables.iceberg.java import SCHEMA_PARSER, java_class, java_errors, java_message, java_type, mapping
+from frazil.tables.iceberg.java import (
+    SCHEMA_PARSER,
+    elements,
+    java_class,
+    java_errors,
+    java_message,
+    java_type,
+    mapping,
+)
 from frazil.tables.iceberg.layout import REFUSALS, partitioned, sorted_by
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.created_layout import ColumnKey
@@ -120,7 +128,8 @@ def alter_columns(
 ) -> None:
     """Give columns wider types, let them be NULL, and say other things of them."""
     schema = schema_to_json([Column(0, name, kind) for name, kind in types.items()])
-    wider = {str(each.name()): each.type() for each in java_type(catalog.jvm, SCHEMA_PARSER).fromJson(schema).columns()}
+    parsed = java_type(catalog.jvm, SCHEMA_PARSER).fromJson(schema)
+    wider = {str(each.name()): each.type() for each in elements(parsed.columns())}
 
     def change(update: Any) -> Any:
         for name, kind in wider.items():

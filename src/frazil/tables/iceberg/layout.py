@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from frazil.tables.iceberg.java import java_class, java_errors, java_message, java_type
+from frazil.tables.iceberg.java import elements, java_class, java_errors, java_message, java_type
 from frazil.tables.rules.created_layout import ColumnKey, Keys
 
 REFUSALS: Final = frozenset({"ValidationException", "IllegalArgumentException", "UnsupportedOperationException"})
@@ -35,7 +35,7 @@ def lay_out(jvm: Any, java: Any, keys: Keys, property_done: str) -> str | None:
 
 def partitioned(jvm: Any, before: Any, update: Any, keys: Sequence[ColumnKey]) -> Any:
     """Change a partition spec that was `before` to these keys."""
-    for each in before.fields():
+    for each in elements(before.fields()):
         update = update.removeField(each.name())
     for key in keys:
         update = update.addField(_term(jvm, key))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from frazil.tables.iceberg.java import java_type
+from frazil.tables.iceberg.java import elements, java_type
 
 
 def referred_to(java: Any, jvm: Any, names: Collection[str], deadline: float) -> set[str]:
@@ -25,7 +25,7 @@ def referred_to(java: Any, jvm: Any, names: Collection[str], deadline: float) ->
     """
     metadata, files, specs = java.operations().current(), java.io(), java.specs()
     manifests = java_type(jvm, "java.util.LinkedHashSet")()  # equal manifests are equal paths
-    for snapshot in metadata.snapshots():
+    for snapshot in elements(metadata.snapshots()):
         _in_time(deadline)
         manifests.addAll(snapshot.dataManifests(files))
     found: set[str] = set()

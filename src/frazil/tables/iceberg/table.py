@@ -30,7 +30,15 @@ from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables.iceberg import mount_check
 from frazil.tables.iceberg.access import access, is_rest
-from frazil.tables.iceberg.java import SCHEMA_PARSER, JvmState, java_class, java_errors, java_message, java_type
+from frazil.tables.iceberg.java import (
+    SCHEMA_PARSER,
+    JvmState,
+    elements,
+    java_class,
+    java_errors,
+    java_message,
+    java_type,
+)
 from frazil.tables.iceberg.layout import lay_out
 from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
@@ -269,7 +277,7 @@ class Table:
 
     def _java_types(self, kinds: Iterable[IcebergType]) -> list[Any]:
         text = schema_to_json([Column(0, str(number), kind) for number, kind in enumerate(kinds)])
-        return [field.type() for field in java_type(self._jvm, SCHEMA_PARSER).fromJson(text).columns()]
+        return [field.type() for field in elements(java_type(self._jvm, SCHEMA_PARSER).fromJson(text).columns())]
 
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.
@@ -298,7 +306,9 @@ class Table:
 
     def _expire(self, state: JvmState, before: int, newest: int) -> None:
         expiry = self.java.expireSnapshots().expireOlderThan(before).retainLast(newest)
-        doomed = {int(each.snapshotId()) for each in expiry.apply()}
+        doomed = {int(each.snapshotId()) for each in elements(expiry.apply())}
+        if not doomed:
+            return
         spared = needed_by_others(state, doomed)
         if held_by := named_by_snapshots(state, str(self.name), doomed - spared):
             _log.warning(
