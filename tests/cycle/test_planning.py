@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.channels import at, backlog, offsets
 
-from frazil.cycle.planning import SMALL_TASK, Backlog, backlogs, ranges, spread
+from frazil.cycle.planning import SMALL_TASK, Backlog, backlogs, gathered, ranges, spread
 from frazil.errors import LogTruncated
 from frazil.model import Range, SourcePartition
 
@@ -118,6 +118,49 @@ def test_a_small_backlog_is_one_task() -> None:
 
     assert spread(found, {"orders": 700.0}, 8) == [found]
     assert len(spread(found, {}, 8)) == 1
+
+
+def test_topics_with_little_to_read_stay_whole_and_many_of_them_are_worth_a_second_task() -> None:
+    few, many = (
+        [offsets(SourcePartition(f"t{topic}", number), 0, 100) for topic in range(count) for number in range(3)]
+        for count in (5, 200)
+    )
+
+    assert len(spread(few, {}, 2)) == 1
+    tasks = spread(many, {}, 2)
+
+    topics = [{each.partition.topic for each in task} for task in tasks]
+    assert [len(each) for each in topics] == [100, 100]
+    assert topics[0].isdisjoint(topics[1])
+
+
+def test_a_topic_with_much_to_read_is_spread_and_a_little_one_beside_it_is_not() -> None:
+    large = [offsets(orders(number), 0, 10_000) for number in range(4)]
+    little = [offsets(SourcePartition("little", number), 0, 10) for number in range(4)]
+
+    tasks = spread([*large, *little], {"orders": SMALL_TASK / 10_000, "little": 100.0}, 4)
+
+    assert sorted(sum(each.partition.topic == "orders" for each in task) for task in tasks) == [1, 1, 1, 1]
+    assert sorted(sum(each.partition.topic == "little" for each in task) for task in tasks) == [0, 0, 0, 4]
+
+
+@given(st.lists(planned, max_size=6), st.fixed_dictionaries({"a": st.floats(1, 10**4)}), st.integers(1, 4))
+def test_what_is_read_again_is_gathered_whole_and_no_task_reads_a_partition_twice(
+    tasks: list[list[Range]], average: Mapping[str, float], most: int
+) -> None:
+    again = gathered(tasks, average, most)
+
+    assert sorted(map(repr, (each for task in again for each in task))) == sorted(
+        map(repr, (each for task in tasks for each in task))
+    )
+    assert all(len({each.partition for each in task}) == len(task) > 0 for task in again)
+    assert len(again) <= max(most, len(tasks))
+
+
+def test_little_tasks_of_many_topics_are_gathered() -> None:
+    tasks = [[offsets(SourcePartition(f"t{topic}", 0), 0, 100)] for topic in range(200)]
+
+    assert [len(each) for each in gathered(tasks, {}, 2)] == [100, 100]
 
 
 def test_a_large_backlog_is_as_many_tasks_as_there_are_cores_with_about_equal_bytes() -> None:

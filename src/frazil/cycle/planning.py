@@ -16,6 +16,9 @@ SMALL_TASK: Final = 8 * 1024 * 1024
 SPLIT: Final = 32 * 1024 * 1024
 """Bytes above which one partition's range may be split over several tasks."""
 
+TOPIC: Final = 1024 * 1024
+"""Bytes that a topic counts for on top of its records': what it takes to open it, and to write a file."""
+
 _USUAL: Final = 1024.0
 """Bytes an offset counts for while nobody knows better."""
 
@@ -119,20 +122,64 @@ def ranges(waiting: Sequence[Backlog], most_bytes: int) -> list[Range]:
 
 
 def spread(planned: Sequence[Range], sizes: Mapping[str, float], most_tasks: int) -> list[list[Range]]:
-    """The ranges spread over tasks of about equal bytes: one task for a small backlog, `most_tasks` for a large one."""
+    """The ranges spread over tasks of about equal work: one task for a small backlog, `most_tasks` for a large one.
+
+    The ranges of a topic with little to read stay together, for each task that reads some of it writes a file.
+    """
     weights = {each: each.length * _size(sizes.get(each.partition.topic)) for each in planned}
-    total = sum(weights.values())
-    count = int(max(1, min(most_tasks, total // SMALL_TASK)))
-    pieces = [piece for each in planned for piece in _pieces(each, weights[each], total / count, count)]
+    count = _tasks([planned], sizes, most_tasks)
+    fair = sum(weights.values()) / count
+    parts: list[tuple[list[Range], float]] = []
+    for topic in by_topic(planned):
+        weight = sum(weights[each] for each in topic)
+        if weight < SMALL_TASK:
+            parts.append((topic, weight + TOPIC))
+        else:
+            parts += [([piece], size) for each in topic for piece, size in _pieces(each, weights[each], fair, count)]
+    return _dealt(parts, count)
+
+
+def gathered(tasks: Sequence[Sequence[Range]], sizes: Mapping[str, float], most_tasks: int) -> list[list[Range]]:
+    """What tasks read that are run again, in no more tasks than it takes: those of many topics have little each."""
+    parts = [([*task], sum(each.length * _size(sizes.get(each.partition.topic)) for each in task)) for task in tasks]
+    return _dealt([(task, weight + TOPIC) for task, weight in parts], _tasks(tasks, sizes, most_tasks))
+
+
+def _tasks(parts: Sequence[Sequence[Range]], sizes: Mapping[str, float], most: int) -> int:
+    """How many tasks are worth it."""
+    whole = [each for part in parts for each in part]
+    weight = sum(each.length * _size(sizes.get(each.partition.topic)) for each in whole)
+    weight += TOPIC * len({each.partition.topic for each in whole})
+    return int(max(1, min(most, weight // SMALL_TASK)))
+
+
+def _dealt(parts: Sequence[tuple[Sequence[Range], float]], count: int) -> list[list[Range]]:
+    """Parts of tasks, with their weights, put together to about as many tasks of about equal weight."""
     tasks: list[list[Range]] = [[] for _ in range(count)]
+    known: list[set[SourcePartition]] = [set() for _ in range(count)]
     loads = [0.0] * count
-    for piece, weight in sorted(pieces, key=lambda each: -each[1]):
+    for part, weight in sorted(parts, key=lambda each: -each[1]):
+        partitions = {each.partition for each in part}
         # A reader follows one range of a partition: two pieces of one partition never meet in a task.
-        free = [number for number, task in enumerate(tasks) if all(piece.partition != each.partition for each in task)]
+        free = [number for number, others in enumerate(known) if partitions.isdisjoint(others)]
+        if not free:
+            free = [len(tasks)]
+            tasks.append([])
+            known.append(set())
+            loads.append(0.0)
         lightest = min(free, key=loads.__getitem__)
-        tasks[lightest].append(piece)
+        tasks[lightest] += part
+        known[lightest] |= partitions
         loads[lightest] += weight
     return [sorted(task, key=lambda each: each.partition) for task in tasks if task]
+
+
+def by_topic(planned: Sequence[Range]) -> list[list[Range]]:
+    """The ranges, topic by topic."""
+    found: dict[str, list[Range]] = {}
+    for each in planned:
+        found.setdefault(each.partition.topic, []).append(each)
+    return [*found.values()]
 
 
 def described(planned: Sequence[Range], sizes: Mapping[str, float]) -> str:

@@ -43,7 +43,7 @@ from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
 from frazil.cycle.open_tables import starts_of
 from frazil.cycle.opening import Opener
-from frazil.cycle.planning import Plan, backlogs, described, ranges, spread, unsized
+from frazil.cycle.planning import Plan, backlogs, described, gathered, ranges, spread, unsized
 from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.routes import covers, least_starts
@@ -298,10 +298,8 @@ class Ingestion:
 
     def _stage(self, planned: Sequence[Range], facts: Mapping[str, TopicFacts]) -> list[Staged]:
         self._tasks.begin()
-        cores = self._job.cores
-        most = min(cores, self._settings.tasks_max or cores)
         staged = self._restage_before_reject(
-            self._evolved(self._run(spread(planned, self._sizes, most), planned), facts), planned
+            self._evolved(self._run(spread(planned, self._sizes, self._most_tasks), planned), facts), planned
         )
         if (partition := mixed(staged)) is not None:
             raise StageFailed(str(partition), "its log was truncated while it was read")
@@ -311,6 +309,11 @@ class Ingestion:
         for table in self._set.working().values():
             require_same_topics(table.tokens, [now[topic] for topic in table.topics & now.keys()])
         return staged
+
+    @property
+    def _most_tasks(self) -> int:
+        """How many tasks are worth running at once."""
+        return min(self._job.cores, self._settings.tasks_max or self._job.cores)
 
     def _run(self, groups: Sequence[Sequence[Range]], planned: Sequence[Range]) -> list[Staged]:
         """Stage groups of ranges, each in one Spark task; what was staged for tables that failed is left out."""
@@ -349,7 +352,8 @@ class Ingestion:
             done = self._of_working(done)
             again = [_again(task) for task in done if _drifts(task)]
             done = [task for task in done if not _drifts(task)]
-            done += self._run(again, [each for ranges in again for each in ranges])
+            groups = gathered(again, self._sizes, self._most_tasks)
+            done += self._run(groups, [each for ranges in again for each in ranges])
             done = self._of_working(done)
         reason = f"{_EVOLUTIONS} rounds of new columns and tables were not enough"
         stuck = [task for task in done if _drifts(task)]
@@ -380,8 +384,9 @@ class Ingestion:
         if not found:
             return list(staged)
         lost = [task for task, _ in found]
-        groups = [good for _, good in found if good]
-        again = self._run(groups, [each for good in groups for each in good]) if groups else []
+        cut = [good for _, good in found if good]
+        groups = gathered(cut, self._sizes, self._most_tasks)
+        again = self._run(groups, [each for good in cut for each in good]) if cut else []
         rejects_only = [
             Staged((), tuple(StagedTable(part.shape, (), rejects=part.rejects) for part in task.tables))
             for task in lost

@@ -15,6 +15,7 @@ from frazil.cycle import whole_records
 from frazil.cycle.branching import Branching
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.pipes import Pipes, stored_pipes
+from frazil.cycle.planning import by_topic
 from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.schema_rules import rules_for
 from frazil.cycle.table_pool import TablePool, errors_in
@@ -124,7 +125,7 @@ class Tasks:
         errors = self._look(topics, tables)
         made: list[list[Task]] = []
         for group in groups:
-            tasks = [self._task(ranges, tables, errors) for ranges in _by_topic(group)]
+            tasks = [self._task(ranges, tables, errors) for ranges in by_topic(group)]
             made.append([task for task in tasks if task is not None])
         sound = ([_without(task, errors) for task in tasks] for tasks in made)
         return [kept for tasks in sound if (kept := [task for task in tasks if task.tables])], errors
@@ -242,13 +243,6 @@ def _width(shape: WriteShape) -> int:
     """How many columns a table has, those of frazil's own not among them."""
     own = (column for column in shape.columns if is_metadata(column) or is_rescued_name(column.name))
     return width_of(column.type for column in shape.columns) - width_of(column.type for column in own)
-
-
-def _by_topic(ranges: Sequence[Range]) -> list[list[Range]]:
-    found: dict[str, list[Range]] = {}
-    for each in ranges:
-        found.setdefault(each.partition.topic, []).append(each)
-    return [*found.values()]
 
 
 def _without(task: Task, errors: Mapping[TableName, FrazilError]) -> Task:
