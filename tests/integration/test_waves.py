@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 from tests.integration.conftest import Connect
 from tests.support.connectors import KAFKA_JSON
@@ -21,7 +22,6 @@ from frazil.tables.jvm.session import EMBEDDED
 from frazil.testing import iceberg
 from frazil.testing.crash import call_at
 from frazil.testing.oracle import verify
-from frazil.testing.records import produce
 from frazil.testing.topics import create_topic
 
 pytestmark = pytest.mark.slow
@@ -34,14 +34,22 @@ KILLED_AT: list[Point] = ["before_evolve", "after_evolve", "before_swap"]
 """Where the process that first meets a wave is killed."""
 
 
+AT_ONCE = 20
+"""Records of a partition that are sent together."""
+
+
 def send(broker: KafkaBroker, topic: str, wave: int) -> None:
-    """Produce records that have keys of their own wave and of all before."""
-    for partition in range(PARTITIONS):
-        values = [
-            json.dumps({"wave": wave, "number": number, **{f"key_{each}": number + 0.5 for each in range(wave + 1)}})
-            for number in range(RECORDS)
-        ]
-        produce(broker.bootstrap_servers, topic, values, partition=partition)
+    """Produce records that have keys of their own wave and of all before, a few of each partition in turn."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True, "linger.ms": 1})
+    for number in range(RECORDS):
+        value = json.dumps(
+            {"wave": wave, "number": number, **{f"key_{each}": number + 0.5 for each in range(wave + 1)}}
+        )
+        for partition in range(PARTITIONS):
+            producer.produce(topic, value, partition=partition)
+        if number % AT_ONCE == 0:
+            producer.flush()
+    assert producer.flush(60) == 0
 
 
 def expected(waves: int) -> list[dict[str, int]]:
@@ -74,11 +82,13 @@ def test_waves_of_new_keys_land_exactly_once_whatever_kills_the_process(broker: 
     assert frazil("run", "--until-caught-up", file).returncode == 0
 
     for wave, point in enumerate(KILLED_AT, 1):
-        send(broker, topic, wave)
         log = tmp_path / f"wave-{wave}.log"
         command = [sys.executable, "-m", "frazil.testing.run", "--crash-at", point]
         hit = ["--hit", "2"] if point == "before_swap" else []  # the first swap is the open
-        assert Running([*command, *hit, "--", "run", str(file)], log).ended(180) == -9, log.read_text()
+        running = Running([*command, *hit, "--", "run", str(file)], log)
+        running.until_it_says("opened a table")
+        send(broker, topic, wave)
+        assert running.ended(180) == -9, log.read_text()
     last = frazil("run", "--until-caught-up", file)
 
     assert last.returncode == 0, last.stderr
@@ -87,8 +97,8 @@ def test_waves_of_new_keys_land_exactly_once_whatever_kills_the_process(broker: 
     assert json.loads(told.stdout.lower()) == expected(waves), told.stderr
     metadata = iceberg.current_metadata(home / "catalog.db", "public", topic.upper())
     assert verify(metadata, "WAVES", topic, values=False).clean
-    # That of the new table, its first records', and one for each later process that changed it: the first died before.
-    assert len(json.loads(Path(metadata).read_text())["schemas"]) == 2 + len(KILLED_AT) - 1
+    # That of the new table, that of its first records, and one for each wave.
+    assert len(json.loads(Path(metadata).read_text())["schemas"]) == 2 + len(KILLED_AT)
 
 
 def by_wave(spark: SparkSession, waves: int, topic: str) -> list[dict[str, Any]]:
