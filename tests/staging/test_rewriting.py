@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -9,10 +10,15 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from tests.pipes.default.chunks import column, columns, listed, mapped, struct
+from tests.pipes.default.chunks import Worker, column, columns, listed, mapped, struct
 from tests.pipes.default.conftest import MakeTable
+from tests.pipes.sql.landing import create, land
 
+from frazil.layout import hashing
+from frazil.model import Layout, LayoutTransform, PartitionField
+from frazil.pipes.types import cast, json_structure
 from frazil.staging.annotation import annotated
+from frazil.staging.partitioned import PartitionedRows
 from frazil.staging.rewriting import needs_rewriting, rewrite
 
 
@@ -125,6 +131,61 @@ def test_row_groups_stay_what_they_are(tmp_path: Path) -> None:
     assert file.read().column("f").to_pylist() == [number.to_bytes(2) for number in range(6000)]
     assert size == path.stat().st_size
     assert [each.name for each in tmp_path.iterdir()] == ["x.parquet"]
+
+
+def test_a_users_pipe_fills_what_is_rewritten(worker: Worker) -> None:
+    shape = columns(
+        s=struct(v="variant", f="fixed[2]"), l=listed("variant"), hash="fixed[2]", m=mapped("string", "variant")
+    )
+    pipe = create("$1:s, $1:l, $1:h, $1:m")
+
+    landed = land(
+        worker,
+        pipe,
+        shape,
+        '{"s": {"v": {"b": 1, "a": 12345678901234567890}, "f": "00ff"}, "l": [1, null, "x"], "h": "0a0b", "m": {"k": [1.50]}}',
+        "{}",
+        '{"h": "0a"}',
+        '{"s": {"v": 1, "f": "0a"}}',
+        '{"l": [1e400]}',
+    )
+
+    assert landed.rows == [
+        (
+            {"v": {"b": 1, "a": Decimal(12345678901234567890)}, "f": b"\0\xff"},
+            [1, None, "x"],
+            b"\n\x0b",
+            [("k", [1.5])],
+        ),
+        (None, None, None, None),
+    ]
+    assert {offset: reject.column for offset, reject in landed.rejects.items()} == {2: "hash", 3: "s", 4: "l"}
+    assert "4 hexadecimal digits" in landed.rejects[2].reason
+
+
+def test_the_files_of_partitions_are_rewritten_too(worker: Worker) -> None:
+    day, hashed, nested = shape = columns(d="date", h="fixed[1]", s=struct(v="variant"))
+    layout = Layout(
+        (
+            PartitionField("d", day.id, LayoutTransform("identity")),
+            PartitionField("h", hashed.id, LayoutTransform("bucket", 2)),
+        )
+    )
+    hashing.teach(worker.connection, layout)
+    held = PartitionedRows(worker.connection, shape, layout, worker.scratch)
+    values = [("2024-01-01", "00", 1), ("2024-01-02", "01", "x"), ("2024-01-01", "00", None)]
+    for date, text, value in values:
+        document = json.dumps({"v": value}).replace("'", "''")
+        read = cast(f"from_json('{document}', '{json.dumps(json_structure(nested.type))}')", nested.type)
+        held.take(f"SELECT DATE '{date}' AS d, unhex('{text}') AS h, {read} AS s", 1)
+
+    rows = [row for written in held.write() for row in worker.read(written.path)]
+
+    assert sorted(rows, key=repr) == [
+        (dt.date(2024, 1, 1), b"\0", {"v": 1}),
+        (dt.date(2024, 1, 1), b"\0", {"v": None}),
+        (dt.date(2024, 1, 2), b"\1", {"v": "x"}),
+    ]
 
 
 def test_only_what_needs_it_is_rewritten() -> None:

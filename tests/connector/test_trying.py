@@ -1,0 +1,30 @@
+"""What `frazil explain` shows of rows."""
+
+from __future__ import annotations
+
+import json
+
+from tests.pipes.default.chunks import columns, listed, struct
+
+from frazil.connector.trying import Trying, batch_of
+from frazil.model import Conversion
+from frazil.pipes.default.pipe import DefaultPipe
+
+
+def test_variants_and_bytes_at_any_depth_are_shown_as_what_they_are() -> None:
+    shape = columns(v="variant", s=struct(v="variant"), l=listed("variant"), b="binary", f="fixed[2]")
+    record = b'{"v": {"b": 1, "a": 2}, "s": {"v": [1.5]}, "l": ["x", null], "b": "00ff", "f": "0a0b"}'
+
+    with Trying(DefaultPipe(shape, Conversion()), Conversion(), "orders") as trying:
+        shown, refused = trying.each([batch_of([record, b'{"f": "0a"}'], "orders")])
+
+    assert shown.row is not None
+    assert {name: json.loads(text) for name, text in shown.row.items()} == {
+        "v": {"a": 2, "b": 1},
+        "s": {"v": [1.5]},
+        "l": ["x", None],
+        "b": "00FF",
+        "f": "0A0B",
+    }
+    assert refused.reject is not None
+    assert refused.reject.column == "f"
