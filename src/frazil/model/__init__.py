@@ -35,7 +35,7 @@ from frazil.model.schema import (
     TableName,
 )
 from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange, StagedTable, StageFailure
-from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, TableTask, Task, WriteShape
+from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, ReadObject, TableTask, Task, WriteShape
 
 __all__ = [
     "EVOLUTION",
@@ -68,6 +68,7 @@ __all__ = [
     "Position",
     "Primitive",
     "Range",
+    "ReadObject",
     "ReaderSpec",
     "RecordOffset",
     "RecordPlace",

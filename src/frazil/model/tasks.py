@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from frazil.model.contract import TableRules
 from frazil.model.conversion import Conversion
@@ -12,6 +12,9 @@ from frazil.model.layout import PLAIN_LAYOUT, Layout
 from frazil.model.places import Position, Range, SourcePartition
 from frazil.model.routes import Route
 from frazil.model.schema import MOST_COLUMNS, Column, TableName
+
+ReadObject: TypeAlias = tuple[tuple[str | int, ...], frozenset[str] | None]
+"""The path of an object within records, and the keys that are read of it; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,8 @@ class PipeSpec:
     inputs: tuple[str, ...]
     """The columns of converted records that are read."""
 
-    objects: tuple[tuple[str | int, ...], ...] = ((),)
-    """Where the objects are whose keys are read: none of them may have a key twice."""
+    objects: tuple[ReadObject, ...] = (((), None),)
+    """Where the objects are whose keys are read, and which keys, None for all: none of those may be there twice."""
 
     condition: PipeItem | None = None
     """WHERE: a record for which it is not true becomes no row."""

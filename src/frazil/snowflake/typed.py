@@ -23,6 +23,10 @@ _ASKED: Final = 2048
 class Types:
     """Knows the type of every expression, and asks an empty DuckDB where it must."""
 
+    def __init__(self, *, is_strict: bool = False) -> None:
+        """Know types; `is_strict` where comparisons fail for what cannot be compared, rather than be NULL."""
+        self.is_strict = is_strict
+
     def of(self, node: exp.Expr) -> exp.DataType:
         """The type of an expression in DuckDB SQL.
 

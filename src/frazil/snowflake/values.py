@@ -99,9 +99,13 @@ def _alike(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp
     return left, right
 
 
-def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool = True) -> exp.Expr:
-    """A VARIANT or a text as the type it is compared with; NULL if it is no such value and `safe`."""
+def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool | None = None) -> exp.Expr:
+    """A VARIANT or a text as the type it is compared with.
+
+    It is NULL if it is no such value and that is `safe`; if that is not said, where comparisons are not strict.
+    """
     kind = types.of(other)
+    safe = not types.is_strict if safe is None else safe
     if types.is_moment(other):
         return moment(types, node, kind, safe=safe)
     if types.is_exact(other):
@@ -115,7 +119,8 @@ def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool = True)
 
 def _exact(written: exp.Expr, *, safe: bool) -> exp.Expr:
     """A number for comparisons with exact ones: those that are too large for DECIMAL are as large as it gets."""
-    as_double = cast(written.copy(), DOUBLE, safe=safe)
+    # What may fail stands once: DuckDB computes what stands twice before TRY is asked.
+    as_double = cast(written.copy(), DOUBLE, safe=True)
     limit = exp.Literal.number("1e20")
     above = compare(exp.GTE, as_double, limit)
     below = compare(exp.LTE, as_double.copy(), typed(exp.Neg(this=limit.copy()), DOUBLE))

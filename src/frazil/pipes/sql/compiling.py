@@ -12,13 +12,13 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.errors import InvalidQuery
-from frazil.model import Column, Conversion, PipeItem, PipeSpec
+from frazil.model import Column, Conversion, PipeItem, PipeSpec, ReadObject
 from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK
 from frazil.pipes.record_metadata import is_metadata
 from frazil.pipes.sql import fitting
 from frazil.pipes.sql.functions import Fitting
-from frazil.pipes.sql.reading import Reading
+from frazil.pipes.sql.reading import Path, Reading
 from frazil.pipes.sql.record import CONTENT, METADATA, RecordScope, note_paths, raw_text, sql_of
 from frazil.pipes.stored import identity_of
 from frazil.pipes.types import unsupported
@@ -62,7 +62,7 @@ class _Compiling:
         self._pipe = pipe
         self._columns = columns
         self._conversion = conversion
-        self._types = Types()
+        self._types = Types(is_strict=True)
         alias = pipe.query.args["from_"].this.args.get("alias")
         self._scope = RecordScope(called=alias.name if alias else "")
         self._warnings: list[str] = []
@@ -93,7 +93,7 @@ class _Compiling:
             source=reading.source(CHUNK),
             items=found,
             inputs=tuple(sorted(self._scope.inputs | {"value"})),
-            objects=tuple(dict.fromkeys([*reading.objects(), *objects])),
+            objects=self._objects(reading.objects(), objects),
             condition=condition,
             condition_source=condition_source,
             warnings=tuple(self._warnings),
@@ -203,10 +203,17 @@ class _Compiling:
     def _absent(self, column: Column) -> PipeItem:
         return PipeItem(column.name, fitting.absent(column, Fitting(column.type, self._conversion)), "")
 
-    def _where(self) -> tuple[PipeItem | None, str, tuple[tuple[str | int, ...], ...]]:
+    def _objects(self, *found: Mapping[Path, frozenset[str]]) -> tuple[ReadObject, ...]:
+        """The objects whose keys are read, by any part of the pipe."""
+        paths = dict.fromkeys(path for objects in found for path in objects)
+        keys = {path: frozenset[str]().union(*(each.get(path, ()) for each in found)) for path in paths}
+        whole = () in self._scope.paths.values()
+        return tuple((path, None if whole and not path else read) for path, read in keys.items())
+
+    def _where(self) -> tuple[PipeItem | None, str, Mapping[Path, frozenset[str]]]:
         where = self._pipe.query.args.get("where")
         if where is None:
-            return None, "", ()
+            return None, "", {}
         condition = self._expressions().condition(self._scope.with_paths(where.this.copy()))
         if aggregated(condition):
             raise Refused("WHERE makes one value of many records: a pipe sees a record at a time", where)

@@ -107,7 +107,7 @@ def of_typed(value: str, kind: exp.DataType, column: Column, conversion: Convers
     wanted = sql_type(target)
     # There is one type for moments with a zone in SQL, of microseconds.
     if kinds.of_table(target) == kind and target.name != "timestamptz_ns":
-        return value
+        return _within_years(value, target) if target.name in _YEARS else value
     if target.name in ("float", "double") and kind.this in (*kinds.INTEGERS, *kinds.FLOATS, _D.DECIMAL):
         return f"CAST({value} AS {wanted})"
     if target.name in ("int", "long", "decimal") and (kind.this in kinds.INTEGERS or kind.this == _D.DECIMAL):
@@ -116,7 +116,8 @@ def of_typed(value: str, kind: exp.DataType, column: Column, conversion: Convers
             return f"CAST({value} AS {wanted})"
         return _unless_altered(value, wanted, kind)
     if target.name in _MOMENTS and kind.this in kinds.MOMENTS:
-        return _unless_altered(value, wanted, kind)
+        altered = _unless_altered(value, wanted, kind)
+        return _within_years(altered, target) if target.name in _YEARS else altered
     if target.name == "string" and kind.this not in kinds.NESTED:
         return f"CAST({value} AS VARCHAR)"
     return None
@@ -136,6 +137,23 @@ def _unless_altered(value: str, wanted: str, kind: exp.DataType) -> str:
     # What fails here must not be `error`, which TRY does not take.
     failing = f"CAST({value} || {literal(' is more than the column has room for')} AS {wanted})"
     return f"CASE WHEN {value} IS NULL OR CAST({found} AS {back}) = {value} THEN {found} ELSE {failing} END"
+
+
+_YEARS: Final = {
+    "date": ("DATE '0001-01-01'", "DATE '9999-12-31'"),
+    "timestamp": ("TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"),
+    "timestamptz": ("TIMESTAMPTZ '0001-01-01 00:00:00+00'", "TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"),
+}
+"""The first and the last value of types that other readers have no room for beyond."""
+
+
+def _within_years(value: str, kind: Primitive) -> str:
+    """A moment that fails outside the years 1 to 9999."""
+    first, last = _YEARS[kind.name]
+    failing = f"CAST(each || {literal(' is not in the years 1 to 9999')} AS {sql_type(kind)})"
+    # DuckDB computes what stands twice before TRY is asked whether it fails.
+    found = f"lambda each: CASE WHEN each < {first} OR each > {last} THEN {failing} ELSE each END"
+    return f"list_transform([{value}], {found})[1]"
 
 
 def _fitted(text: str, column: Column, conversion: Conversion) -> str:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -23,6 +23,7 @@ from frazil.pipes.default.exact_json import (
     Twice,
     kind_of,
     parse,
+    raw,
     short,
     unique,
 )
@@ -68,7 +69,7 @@ class SqlPipe:
         yield self._select()
         self._reject_failing(chunk, self._spec.items, self._spec.source)
         yield self._select()
-        self._reject_one_by_one(chunk)
+        self._reject_one_by_one(chunk, self._spec.items, self._spec.source)
         yield self._select()
 
     def diagnose(self, record: Mapping[str, Any]) -> RejectReason | None:  # noqa: ARG002 (the protocol's)
@@ -89,7 +90,7 @@ class SqlPipe:
 
     def _reject_unreadable(self, chunk: Chunk) -> None:
         """Reject what is no JSON object, and objects that have a key twice."""
-        paths = ", ".join(json_path([str(step) for step in path]) for path in self._spec.objects)
+        paths = ", ".join(json_path([str(step) for step in path]) for path, _ in self._spec.objects)
         names = f"TRY(json_keys({VALUE}, [{paths}]))"
         odd = f"{VALUE} IS NOT NULL AND (names IS NULL OR names[1] = [])"
         deep = f"octet_length(encode({VALUE})) > {_DEEP_FROM}"
@@ -100,13 +101,21 @@ class SqlPipe:
                 row
                 for (row,) in chunk.query(f"SELECT {ROW} FROM (SELECT *, {names} AS names FROM {CHUNK}) WHERE {odd}")
             )
-        twice = [found for (found,) in keys if found and any(each and len(each) != len(set(each)) for each in found)]
+        twice = [found for (found,) in keys if found and self._has_twice(found)]
         if twice:
             rows = chunk.query(f"SELECT {ROW} FROM {CHUNK} WHERE list_contains($twice, {names})", {"twice": twice})
             suspects.update(row for (row,) in rows)
         suspects.update(row for (row,) in chunk.query(f"SELECT {ROW} FROM {CHUNK} WHERE {deep}"))
         reasons = {row: self._unreadable(text) for row, text in chunk.select(suspects) if text is not None}
         chunk.reject({row: reason for row, reason in reasons.items() if reason})
+
+    def _has_twice(self, found: Sequence[Sequence[str] | None]) -> bool:
+        """Whether one of the objects has a key twice that is read, given the keys of each."""
+        for names, (_, keys) in zip(found, self._spec.objects, strict=True):
+            read = [each for each in names or () if keys is None or each in keys]
+            if len(read) != len(set(read)):
+                return True
+        return False
 
     def _unreadable(self, text: str) -> RejectReason | None:
         """Why a value cannot be read, if that is so."""
@@ -116,9 +125,12 @@ class SqlPipe:
             parsed = parse(text)
             if not isinstance(parsed, Object):
                 return RejectReason(f"the value is {kind_of(parsed)}, not a JSON object")
-            for path in self._spec.objects:
+            if "\\u" in text:
+                raw(parsed)  # it has none with half a surrogate pair
+            for path, keys in self._spec.objects:
                 found = _at(parsed, path)
                 if isinstance(found, Object):
+                    found = Object(each for each in found if keys is None or each[0] in keys)
                     unique(found)
                     if len({key for key, _ in found}) < len(found):
                         return RejectReason("an object has a key twice, once with a value")
@@ -136,10 +148,14 @@ class SqlPipe:
         if condition is None or not chunk.count:
             return
         statement = f"SELECT {ROW} FROM {self._spec.condition_source} WHERE ({condition.sql}) IS NOT TRUE"
-        try:
-            rows = chunk.query(statement)
-        except _UNREADABLE:
-            self._reject_failing(chunk, (condition,), self._spec.condition_source)
+        source = self._spec.condition_source
+        for reject in (self._reject_failing, self._reject_one_by_one):
+            try:
+                rows = chunk.query(statement)
+                break
+            except _UNREADABLE:
+                reject(chunk, (condition,), source)
+        else:
             rows = chunk.query(statement)
         chunk.leave_out(row for (row,) in rows)
 
@@ -172,15 +188,15 @@ class SqlPipe:
         found = self._fittings.get(item.column)
         return found.reason(text) if found else None
 
-    def _reject_one_by_one(self, chunk: Chunk) -> None:
+    def _reject_one_by_one(self, chunk: Chunk, items: Iterable[PipeItem], source: str) -> None:
         """Reject the records that an item fails for, found by halves: where one query did not find them."""
-        for item in self._spec.items:
+        for item in items:
             sql = _needed(item)
             reasons: dict[int, RejectReason] = {}
             waiting = [chunk.rows()]
             while waiting:
                 rows = waiting.pop()
-                reason = _failure(chunk, sql, self._spec.source, rows[0], rows[-1]) if rows else None
+                reason = _failure(chunk, sql, source, rows[0], rows[-1]) if rows else None
                 if reason is not None and len(rows) == 1:
                     reasons[rows[0]] = RejectReason(reason, item.column)
                 elif reason is not None:

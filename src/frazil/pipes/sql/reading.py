@@ -88,12 +88,14 @@ class Reading:
         plain = [f"{self._plain(path)} AS {ident(_named('text', path))}" for path in sorted(self.texts, key=str)]
         return f"(SELECT *, {', '.join(plain)} FROM {rows})" if plain else rows
 
-    def objects(self) -> tuple[Path, ...]:
-        """Where the objects are whose keys are read."""
-        found: dict[Path, None] = {(): None}
+    def objects(self) -> dict[Path, frozenset[str]]:
+        """Where the objects are whose keys are read, and which keys; what is read whole tells of its own keys."""
+        found: dict[Path, set[str]] = {(): set()}
         for path in self._places:
-            found.update({path[:length]: None for length, step in enumerate(path) if isinstance(step, str)})
-        return tuple(found)
+            for length, step in enumerate(path):
+                if isinstance(step, str):
+                    found.setdefault(path[:length], set()).add(step)
+        return {path: frozenset(keys) for path, keys in found.items()}
 
     def _plain(self, path: Path) -> str:
         """SQL for the plain text of a path, in which numbers have neither exponents nor zeros at their ends."""
