@@ -177,13 +177,13 @@ def _fitting(kind: IcebergType) -> st.SearchStrategy[str]:
     """Texts of values that mostly fit a type."""
     match kind:
         case ListType(element=element):
-            return st.lists(_of(element), max_size=3).map(written_list)
+            return st.lists(of(element), max_size=3).map(written_list)
         case StructType(fields=fields):
             return st.composite(object_of)(fields)
         case MapType(key=key, value=value):
             keys = _fitting(key).map(lambda text: text if text.startswith('"') else f'"{text}"') | written_texts
-            return st.lists(st.tuples(keys, _of(value)), max_size=3).map(written_object) | st.lists(
-                st.tuples(_fitting(key), _of(value)).map(lambda pair: written_list(list(pair))), max_size=3
+            return st.lists(st.tuples(keys, of(value)), max_size=3).map(written_object) | st.lists(
+                st.tuples(_fitting(key), of(value)).map(lambda pair: written_list(list(pair))), max_size=3
             ).map(written_list)
         case Primitive(name="boolean"):
             return st.sampled_from(["true", "false", "true", "false", "0", "1", "1.0"]) | words.map(json.dumps)
@@ -206,7 +206,7 @@ def _fitting(kind: IcebergType) -> st.SearchStrategy[str]:
             return numbers | numbers | words.map(json.dumps) | numbers.map(json.dumps)
 
 
-def _of(kind: IcebergType) -> st.SearchStrategy[str]:
+def of(kind: IcebergType) -> st.SearchStrategy[str]:
     """Texts of values for a column: most fit, some are null, a few are anything."""
     return st.integers(0, 9).flatmap(
         lambda die: st.just("null") if die == 0 else anything if die == 1 else _fitting(kind)
@@ -220,9 +220,9 @@ def object_of(draw: st.DrawFn, fields: tuple[Column, ...]) -> str:
         if die in (0, 4, 5):
             continue
         key = field.name.swapcase() if die in (1, 2) else field.name
-        members.append((written_text(key, draw(st.booleans())), draw(_of(field.type))))
+        members.append((written_text(key, draw(st.booleans())), draw(of(field.type))))
         if die in (2, 3):
-            members.append((json.dumps(field.name), draw(st.just("null") | _of(field.type))))
+            members.append((json.dumps(field.name), draw(st.just("null") | of(field.type))))
     if draw(st.integers(0, 9)) == 0:
         members.append((draw(written_texts), draw(anything)))
     return written_object(members)

@@ -248,3 +248,69 @@ def test_a_number_beyond_every_number_of_a_variant_is_a_reject(worker: Worker, v
     landed = land(worker, create("$1:a"), columns(a="variant"), record(value))
 
     assert (landed.rows, [*landed.rejects]) == ([], [0])
+
+
+def test_a_key_that_nobody_reads_may_come_twice(worker: Worker) -> None:
+    records = ['{"a": "x", "b": 1, "b": 2}', '{"a": "x", "o": {"k": 1, "k": 2, "read": 1}}', '{"a": "x", "a": "y"}']
+
+    landed = land(worker, create("$1:a, $1:o:read"), columns(a="string", r="long"), *records)
+
+    assert landed.rows == [("x", None), ("x", 1)]
+    assert landed.reasons == {2: ("a", "the key appears twice with a value")}
+    whole = land(worker, create("$1"), columns(v="variant"), *records)
+    assert [*whole.rejects] == [0, 1, 2]
+
+
+def test_half_a_surrogate_pair_is_a_reject_that_says_so(worker: Worker) -> None:
+    landed = land(worker, create("$1:a"), columns(a="string"), '{"a": "\\ud800"}', '{"a": "\\ud83d\\ude00"}')
+
+    assert landed.rows == ["😀"]
+    assert landed.reasons == {0: (None, "a text holds an unpaired surrogate, which is no character")}
+
+
+@pytest.mark.parametrize("where", ["$1:n <> 3", "NOT $1:n = 3", "$1:n IN (4, 5)", "$1:n > 3", "$1:n BETWEEN 4 AND 9"])
+def test_what_cannot_be_compared_is_a_reject_and_not_left_out(worker: Worker, where: str) -> None:
+    records = ['{"n": "abc"}', '{"n": 4}', '{"n": "3"}', '{"n": null}', '{"n": [1]}', "{}", '{"n": 1e30}']
+
+    landed = land(worker, create("$1:n::FLOAT", where=where), columns(n="double"), *records)
+
+    assert landed.rows == ([4.0] if "IN" in where or "BETWEEN" in where else [4.0, 1e30])
+    assert {offset: reject.column for offset, reject in landed.rejects.items()} == {0: "WHERE", 4: "WHERE"}
+    assert '"abc"' in landed.rejects[0].reason
+
+
+def test_a_comparison_in_an_item_fails_for_what_it_cannot_compare(worker: Worker) -> None:
+    landed = land(
+        worker, create("IFF($1:n = 1, 'one', 'other')"), columns(x="string"), '{"n": "abc"}', '{"n": "1"}', "{}"
+    )
+
+    assert landed.rows == ["one", "other"]
+    assert [*landed.rejects] == [0]
+
+
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [("$1:a::DATE", "date"), ("$1:a::TIMESTAMP_NTZ", "timestamp"), ("$1:a::TIMESTAMP_TZ", "timestamptz"), ("$1:a::DATE", "timestamp")],
+)  # fmt: skip
+def test_years_before_the_first_and_beyond_9999_are_rejects(worker: Worker, item: str, kind: str) -> None:
+    outside = ["0044-03-15 (BC)", "-0044-03-15", "0000-01-01", "10000-01-01", "12024-01-01T00:00:00"]
+    inside = ["0001-01-01", "9999-12-31"]
+
+    landed = land(worker, create(item), columns(x=kind), *(record(f'"{value}"') for value in [*outside, *inside]))
+
+    assert [row.year for row in landed.rows] == [1, 9999]
+    assert [*landed.rejects] == [*range(len(outside))]
+    assert (
+        landed.rejects[0].reason == f"'0044-03-15 (BC)' cannot be cast to {item.partition('::')[2].replace('P_', 'P')}"
+    )
+
+
+@pytest.mark.parametrize(
+    "item", ["$1:a", "COALESCE($1:a, 'x')", "NVL($1:a, 'x')", "IFF(TRUE, $1:a, 'x')", "TO_JSON($1:a)", "CONCAT($1:a)"]
+)
+def test_a_number_has_one_text_whatever_it_comes_through(worker: Worker, item: str) -> None:
+    texts = ["1.50", "1e3", "-0", "12345678901234567890.1230", "0.1"]
+
+    landed = land(worker, create(item), columns(x="string"), *map(record, texts))
+
+    assert landed.rows == ["1.5", "1000", "0", "12345678901234567890.123", "0.1"]

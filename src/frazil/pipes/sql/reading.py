@@ -37,6 +37,9 @@ class Reading:
     documents: set[Path] = field(default_factory=set)
     """Those that are wanted as JSON."""
 
+    computed: set[Path] = field(default_factory=set)
+    """Those of them with which something is computed: numbers have one form there, however they were written."""
+
     texts: set[Path] = field(default_factory=set)
     """Those that are wanted as text, as Snowflake shows it."""
 
@@ -63,6 +66,10 @@ class Reading:
         """A path's JSON."""
         return self._places[path].copy()
 
+    def computed_document(self, path: Path) -> exp.Expr:
+        """A path's JSON, a number in its plain form."""
+        return exp.Column(this=name(_named("plain", path)))
+
     def text(self, path: Path) -> exp.Expr:
         """A path's text."""
         return exp.Column(this=name(_named("text", path)))
@@ -81,11 +88,14 @@ class Reading:
         rows = f"(SELECT {', '.join(['*', *parsed, *others])} FROM {chunk})"
         derived = [
             f"{_text_of_document(rendered(self._places[path]))} AS {ident(_named('raw', path))}"
-            for path in sorted(self.documents & (self.texts | self.raw), key=str)
+            for path in sorted(self.documents & (self.texts | self.raw | self.computed), key=str)
         ]
         if derived:
             rows = f"(SELECT *, {', '.join(derived)} FROM {rows})"
         plain = [f"{self._plain(path)} AS {ident(_named('text', path))}" for path in sorted(self.texts, key=str)]
+        plain += [
+            f"{self._plain_document(path)} AS {ident(_named('plain', path))}" for path in sorted(self.computed, key=str)
+        ]
         return f"(SELECT *, {', '.join(plain)} FROM {rows})" if plain else rows
 
     def objects(self) -> dict[Path, frozenset[str]]:
@@ -100,11 +110,19 @@ class Reading:
     def _plain(self, path: Path) -> str:
         """SQL for the plain text of a path, in which numbers have neither exponents nor zeros at their ends."""
         raw = rendered(self.raw_text(path))
+        return f"CASE WHEN {self._is_odd(path, raw)} THEN {PLAIN_NUMBER}({raw}) ELSE {raw} END"
+
+    def _plain_document(self, path: Path) -> str:
+        """SQL for the JSON of a path, which is the plain text of a number where it is one."""
+        raw, document = rendered(self.raw_text(path)), rendered(self._places[path])
+        return f"CASE WHEN {self._is_odd(path, raw)} THEN CAST({PLAIN_NUMBER}({raw}) AS JSON) ELSE {document} END"
+
+    def _is_odd(self, path: Path, raw: str) -> str:
+        """SQL for whether a path has a number whose text, `raw`, is not its plain one."""
         pointer = json_path([str(step) for step in path])
         is_number = f"json_type({VALUE}, {pointer}) IN ('DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT')"
         # Letters come after digits, and the minus before them: most texts need no pattern.
-        odd = f"{raw} < ':' AND regexp_full_match({raw}, {literal(_ODD_NUMBER)}) AND {is_number}"
-        return f"CASE WHEN {odd} THEN {PLAIN_NUMBER}({raw}) ELSE {raw} END"
+        return f"{raw} < ':' AND regexp_full_match({raw}, {literal(_ODD_NUMBER)}) AND {is_number}"
 
 
 def _fits(tree: dict[str | int, _Tree], path: Path) -> bool:

@@ -194,6 +194,8 @@ def note_paths(node: exp.Expr, scope: RecordScope, reading: Reading) -> None:
             continue
         if each.this == "json_extract":
             reading.documents.add(path)
+            if not _stands_alone(each):
+                reading.computed.add(path)
         elif _is_raw(each):
             reading.raw.add(path)
         else:
@@ -211,10 +213,21 @@ def sql_of(node: exp.Expr, scope: RecordScope, reading: Reading) -> str:
         if path is None or not isinstance(each, exp.Anonymous):
             return each
         if each.this == "json_extract":
-            return reading.document(path)
+            return reading.document(path) if _stands_alone(each) else reading.computed_document(path)
         return reading.raw_text(path) if _is_raw(each) else reading.text(path)
 
     return rendered(node.copy().transform(put))
+
+
+def _stands_alone(node: exp.Expr) -> bool:
+    """Whether an expression is no more than this part of it, as a document."""
+    above = node.parent
+    while isinstance(above, exp.Paren) or (isinstance(above, exp.Cast) and above.to.this in _DOCUMENTS):
+        above = above.parent
+    return above is None
+
+
+_DOCUMENTS: Final = frozenset({exp.DType.JSON, exp.DType.VARIANT})
 
 
 def raw_text(node: exp.Expr) -> exp.Expr | None:
