@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,55 @@ def test_rows_are_in_the_tables_order_within_each_file(
         again = ", ".join(f"k{number} {how}" for number, (_, how) in enumerate(order))
         as_written = spark.sql(f"SELECT {keys} FROM one_file").collect()
         assert str(as_written) == str(spark.sql(f"SELECT {keys} FROM one_file ORDER BY {again}").collect())
+
+
+COUNTS = ("value_counts", "null_value_counts", "nan_value_counts")
+BOUNDS = ("lower_bounds", "upper_bounds")
+
+
+def metrics(spark: SparkSession, table: str) -> dict[str, dict[str, Any]]:
+    """What the manifests say of a table's files, by partition, of which each has one file.
+
+    Without what we give no bounds of: binary values and booleans. Zeros of both signs are one number here, for our
+    bounds take in both, and Spark's the one that it met.
+    """
+    schema = spark.table(table).schema.names
+    unbounded, floating = {schema.index(name) + 1 for name in ("b", "flag")}, schema.index("x") + 1
+    found = spark.sql(f"SELECT * FROM {table}.files").collect()
+    by_file = {}
+    for file in found:
+        said = {"rows": file["record_count"], "sort order": file["sort_order_id"]}
+        said |= {what: dict(file[what]) for what in COUNTS}
+        for what in BOUNDS:
+            bounds = {number: bytes(value) for number, value in file[what].items() if number not in unbounded}
+            if floating in bounds:
+                bounds[floating] = struct.unpack("<d", bounds[floating])
+            said[what] = bounds
+        by_file[str(file["partition"]) if "partition" in file else ""] = said
+    assert len(by_file) == len(found)
+    return by_file
+
+
+@pytest.mark.parametrize(
+    ("spec", "order"),
+    [
+        ("flag, truncate(1, t)", None),
+        ("days(ts)", "bucket(4, n) DESC, t"),
+        ("bucket(3, i)", "s.name, x DESC NULLS LAST"),
+        ("", "years(d), price"),
+    ],
+)
+def test_what_manifests_say_of_files_is_what_spark_says_of_the_same_rows(
+    connect, topic, make_table, spark: SparkSession, broker: KafkaBroker, spec: str, order: str | None
+):
+    how = f"PARTITIONED BY ({spec})" if spec else ""
+    alter = [f"WRITE ORDERED BY {order}"] if order else []
+    ours, theirs = (make_table(name, how, *alter) for name in (topic, f"{topic}_theirs"))
+    produce(broker.bootstrap_servers, topic, RECORDS)
+    caught_up(connect(topic))
+    spark.sql(f"INSERT INTO {theirs} SELECT * FROM {ours}")
+
+    assert metrics(spark, ours) == metrics(spark, theirs)
 
 
 def as_function(key: str) -> str:
