@@ -181,13 +181,20 @@ def _told(found: Iterable[str | dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(known, key=lambda told: (told["topic"], told["offset"]))
 
 
-@pytest.mark.parametrize(("nested", "kind"), [("variant", "variant"), ("json", "string")])
+@pytest.mark.parametrize(
+    ("nested", "version", "kind"), [("variant", 3, "variant"), ("variant", 2, "string"), ("json", 3, "string")]
+)
 def test_a_created_table_keeps_structured_headers(
-    connect, topic, spark: SparkSession, broker: KafkaBroker, nested: str, kind: str
+    connect, topic, spark: SparkSession, broker: KafkaBroker, nested: str, version: int, kind: str
 ):
     produce(broker.bootstrap_servers, topic, ['{"n": 1}'], headers=[("number", b"42")])
 
-    caught_up(connect(topic, **{"snowflake.feature.structured.headers": "true", "frazil.nested.type": nested}))
+    options = {
+        "snowflake.feature.structured.headers": "true",
+        "snowflake.iceberg.create.table.options": f"ICEBERG_VERSION = {version}",
+    }
+
+    caught_up(connect(topic, **options, **{"frazil.nested.type": nested}))
 
     table = spark.table(f"frazil.public.{topic.upper()}")
     assert table.schema["RECORD_METADATA"].dataType.simpleString() == kind
