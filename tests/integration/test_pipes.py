@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from tests.integration.changing import RECALL_EVERY, WHEN, Stream, When
+from tests.integration.commands import Desk
 from tests.support.waiting import caught_up, tokens, until_state
 
+from frazil.connector.explaining import Explainer
+from frazil.connector.overview import Overview
+from frazil.connector.pipe_listing import pipes_in
+from frazil.connector.registry import Registry
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import PipeBroken, PipeGone, PipeRefused, TableMissing, TableReplaced, UnfitValue
 from frazil.queries.engine import Engine
@@ -117,6 +123,29 @@ def test_a_pipe_of_another_name_takes_the_topics_of_that_name_to_its_table(
     found = spark.sql(f"SELECT id, RECORD_METADATA.topic AS topic FROM {EMBEDDED}.public.{table} ORDER BY id").collect()
     assert [(row["id"], row["topic"]) for row in found] == [(1, other), (2, other), (9, topic)]
     assert not spark.catalog.tableExists(f"{EMBEDDED}.public.{table}_RAW")
+
+
+def test_the_pipe_that_a_map_names_is_shown_when_the_connector_has_stopped(
+    connect, say: Say, spark: SparkSession, lake: Path, tmp_path: Path, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(f"{table}_RAW", table))
+    produce(broker.bootstrap_servers, topic, ORDERS[:2])
+    mapped = {"snowflake.topic2table.map": f"{topic}:{table.lower()}_raw"}
+    connector = Desk(spark, lake, connect, tmp_path).run(topic, f"mapped-{topic}", **mapped)
+    caught_up(connector)
+    (running,) = connector.status()
+    connector.stop()
+
+    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
+    with closing(Overview(Registry(lake))) as overview:
+        shown = [each.pipe for each in overview.look(catalog)[0] if each.topic == topic]
+    listed = {each.pipe: each.topics for each in pipes_in(catalog, Registry(lake).connectors()) if topic in each.topics}
+    explained = Explainer(catalog, Registry(lake)).of_last_records(f"{table}_RAW", 1)
+
+    assert running.pipe == f"{table}_RAW"
+    assert shown == [running.pipe]
+    assert listed == {running.pipe: (topic,)}
+    assert [each.offset for each in explained.trials] == [1]
 
 
 def test_what_the_validation_of_the_classic_connector_is_for_does_not_go_with_a_pipe(
