@@ -188,6 +188,25 @@ def test_a_created_table_that_cannot_be_partitioned_so_is_filled_as_it_is(
     assert "is not laid out as it was asked for" in capsys.readouterr().out
 
 
+def test_a_column_to_partition_by_that_does_not_come_is_named_once_and_counts_when_it_comes(
+    connect, say: Say, spark: SparkSession, broker: KafkaBroker, topic: str, capsys: pytest.CaptureFixture[str]
+):
+    connector = connect(topic, **{"snowflake.iceberg.create.table.options": "PARTITION BY (id, country)"})
+    for number in range(3):
+        produce(broker.bootstrap_servers, topic, orders(number))
+        caught_up(connector)
+    said = capsys.readouterr().out
+
+    produce(broker.bootstrap_servers, topic, orders(3, more=', "country": "de"'))
+    caught_up(connector)
+
+    assert said.count("is not laid out as it was asked for") == 1
+    assert "no record has brought the column country so far" in said
+    assert "is not laid out as it was asked for" not in capsys.readouterr().out
+    files = spark.sql(f"SELECT partition FROM {EMBEDDED}.public.{topic.upper()}.files").collect()
+    assert {(file["partition"]["id"], file["partition"]["country"]) for file in files} == {(None, None), (3, "de")}
+
+
 def test_a_created_table_lies_where_it_is_said(
     connect, say: Say, spark: SparkSession, broker: KafkaBroker, topic: str, tmp_path: Path
 ):
