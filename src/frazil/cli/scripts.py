@@ -23,6 +23,11 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
     yield from split("\n" * ended + text)
 
 
+def changes(text: str) -> bool:
+    """Whether a statement changes tables or pipes, by its first word."""
+    return text.upper().split(maxsplit=1)[:1] in (["CREATE"], ["ALTER"], ["DROP"])
+
+
 def is_complete(text: str) -> bool:
     """Whether a text ends with the semicolon of its last statement: what comes next would be one more."""
     try:
