@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from frazil.errors import InvalidQuery
-from frazil.snowflake.statements import split
+from frazil.snowflake.statements import split, verb
 
 
 def statements(lines: Iterable[str]) -> Iterator[str]:
@@ -24,8 +24,8 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
 
 
 def changes(text: str) -> bool:
-    """Whether a statement changes tables or pipes, by its first word."""
-    return text.upper().split(maxsplit=1)[:1] in (["CREATE"], ["ALTER"], ["DROP"])
+    """Whether a statement changes tables or pipes."""
+    return verb(text) in ("CREATE", "ALTER", "DROP")
 
 
 def is_complete(text: str) -> bool:

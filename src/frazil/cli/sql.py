@@ -20,7 +20,7 @@ from frazil.cli.running import Answers, Arriving, running
 from frazil.cli.scripts import changes, statements
 from frazil.cli.visible import visible
 from frazil.errors import FrazilError, InvalidConfiguration
-from frazil.snowflake.statements import split
+from frazil.snowflake.statements import split, verb
 from frazil.tables.jvm.asked import asked
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     from frazil.queries.engine import Engine
 
     console = people()
-    wanted_catalog = asked(home, worker, makes=any(_creates(text) for text in given or ()))
+    # A CREATE may be the first statement of a home.
+    wanted_catalog = asked(home, worker, makes=any(verb(text) == "CREATE" for text in given or ()))
     with (
         open_desk(wanted_catalog, console) as desk,
         Engine(catalog := desk.catalog(to_write=True), desk.spark, lambda: _channels(home, catalog)) as engine,
@@ -67,11 +68,6 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
             return prompt(engine, console)
         run_all(engine, statements(sys.stdin) if given is None else given, wanted, console)
     return 0
-
-
-def _creates(text: str) -> bool:
-    """Whether a statement may be the first one of a home."""
-    return text.split(maxsplit=1)[0].upper() == "CREATE"
 
 
 def _channels(home: Path, catalog: Catalog) -> list[ChannelStatus]:
