@@ -15,6 +15,7 @@ from tests.support.connectors import KAFKA_JSON
 from tests.support.processes import Running, frazil, write_properties
 from tests.support.waiting import caught_up
 
+from frazil.connector.adopting import AdoptedTable
 from frazil.connector.resetting import Where
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import ResetRefused
@@ -87,6 +88,33 @@ def test_each_value_has_a_table_of_its_own(connect, spark: SparkSession, broker:
     assert sum(each.rows_error for each in again.status()) == shop.unroutable
     properties = spark.sql(f"SHOW TBLPROPERTIES frazil.public.{topic.upper()}_DE ('frazil.route')").collect()
     assert [each["value"] for each in properties] == ["de"]
+
+
+def test_a_copy_of_a_values_table_takes_its_place_under_its_name(
+    connect, spark: SparkSession, lake: Path, tmp_path: Path, shop: Shop
+):
+    desk = Desk(spark, lake, connect, tmp_path)
+    first = desk.run(shop.topic, shop.topic, **BY_COUNTRY)
+    caught_up(first)
+    first.stop()
+    table, copy = (f"{name}_{shop.topic}_de".upper() for name in ("old", "new"))
+    known = f"{shop.topic}_de".upper()
+    spark.sql(
+        f"CREATE TABLE frazil.public.{copy} USING iceberg TBLPROPERTIES ('format-version'='3') "
+        f"AS SELECT * FROM frazil.public.{known}"
+    )
+
+    adopted = desk.adopter.adopt(copy, AdoptedTable(known), None, dry=False, force=False)
+    own = desk.adopter.adopt(shop.topic, AdoptedTable(), None, dry=True, force=False)
+    spark.sql(f"ALTER TABLE frazil.public.{known} RENAME TO public.{table}")
+    spark.sql(f"ALTER TABLE frazil.public.{copy} RENAME TO public.{known}")
+    shop.sells(7)
+    caught_up(desk.run(shop.topic, shop.topic, **BY_COUNTRY))
+
+    assert (adopted.takes_place_of, adopted.entries) == (known, None)
+    assert own.takes_place_of is None
+    assert own.entries is not None
+    assert landed(spark, shop.topic) == shop.expected
 
 
 @pytest.mark.slow
