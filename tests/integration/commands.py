@@ -53,12 +53,13 @@ class Desk:
         where: Where,
         *,
         topic: str | None = None,
+        table: str | None = None,
         reason: str | None = None,
         dry: bool = False,
         force: bool = False,
     ) -> list[Reset]:
         resetter = Resetter(self._catalog, self._registry, Brokers())
-        return resetter.reset(Wanted(name, topic), where, reason, dry=dry, force=force)
+        return resetter.reset(Wanted(name, topic, table), where, reason, dry=dry, force=force)
 
     def type(self, *arguments: str) -> int:
         """Run a command in this process; its exit code."""

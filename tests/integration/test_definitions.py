@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.errors import TableMissing, TableReplaced
+from frazil.errors import InvalidQuery, TableMissing, TableOptionsRefused, TableReplaced
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
@@ -186,6 +186,49 @@ def test_a_created_table_that_cannot_be_partitioned_so_is_filled_as_it_is(
     assert len(say(f"SELECT 1 FROM {topic}")) == 1
     assert {row["partition by"] for row in say(f"DESCRIBE TABLE {topic}")} == {None}
     assert "is not laid out as it was asked for" in capsys.readouterr().out
+
+
+def test_a_column_to_partition_by_that_does_not_come_is_named_once_and_counts_when_it_comes(
+    connect, say: Say, spark: SparkSession, broker: KafkaBroker, topic: str, capsys: pytest.CaptureFixture[str]
+):
+    connector = connect(topic, **{"snowflake.iceberg.create.table.options": "PARTITION BY (id, country)"})
+    for number in range(3):
+        produce(broker.bootstrap_servers, topic, orders(number))
+        caught_up(connector)
+    said = capsys.readouterr().out
+
+    produce(broker.bootstrap_servers, topic, orders(3, more=', "country": "de"'))
+    caught_up(connector)
+
+    assert said.count("is not laid out as it was asked for") == 1
+    assert "no record has brought the column country so far" in said
+    assert "is not laid out as it was asked for" not in capsys.readouterr().out
+    files = spark.sql(f"SELECT partition FROM {EMBEDDED}.public.{topic.upper()}.files").collect()
+    assert {(file["partition"]["id"], file["partition"]["country"]) for file in files} == {(None, None), (3, "de")}
+
+
+def test_a_hadoop_catalog_says_itself_where_tables_lie_and_deletes_what_it_drops(
+    connect, spark: SparkSession, add_catalog, broker: KafkaBroker, topic: str, tmp_path: Path
+):
+    name = add_catalog({"type": "hadoop", "warehouse": f"file:{tmp_path}/warehouse"})
+    produce(broker.bootstrap_servers, topic, orders(1))
+    elsewhere = f"BASE_LOCATION = 'file:{tmp_path}/lake'"
+
+    connector = connect(topic, **{"frazil.catalog": name, "snowflake.iceberg.create.table.options": elsewhere})
+    until_state(connector, "FAILED")
+    caught_up(connect(topic, name=f"again-{topic}", **{"frazil.catalog": name}))
+
+    assert isinstance(connector.error, TableOptionsRefused)
+    assert "path-based table" in connector.error.message
+    directory = tmp_path / "warehouse" / "public" / topic.upper()
+    assert [*directory.rglob("*.parquet")]
+    catalog = Catalog(iceberg_catalog(spark, name, tmp_path), spark.sparkContext._gateway, name)
+    with Engine(catalog, lambda: spark) as engine:
+        with pytest.raises(InvalidQuery, match="path-based table"):
+            engine.answer(f"CREATE TABLE other (id INT) {elsewhere}")
+        said = engine.answer(f"DROP TABLE {topic}").batches.read_all().to_pylist()
+    assert said[1]["status"] == "Note: its files were deleted with it."
+    assert not directory.exists()
 
 
 def test_a_created_table_lies_where_it_is_said(

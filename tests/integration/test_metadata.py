@@ -203,13 +203,20 @@ def test_a_created_table_has_metadata_as_text_when_asked_for_and_another_keeps_i
     assert [*map(tuple, kept)] == [(1, 0), (1, 0)]
 
 
-@pytest.mark.parametrize(("nested", "kind"), [("variant", "variant"), ("json", "string")])
+@pytest.mark.parametrize(
+    ("nested", "version", "kind"), [("variant", 3, "variant"), ("variant", 2, "string"), ("json", 3, "string")]
+)
 def test_a_created_table_keeps_structured_headers(
-    connect, topic, spark: SparkSession, broker: KafkaBroker, nested: str, kind: str
+    connect, topic, spark: SparkSession, broker: KafkaBroker, nested: str, version: int, kind: str
 ):
     produce(broker.bootstrap_servers, topic, ['{"n": 1}'], headers=[("number", b"42")])
 
-    caught_up(connect(topic, **{"snowflake.feature.structured.headers": "true", "frazil.nested.type": nested}))
+    options = {
+        "snowflake.feature.structured.headers": "true",
+        "snowflake.iceberg.create.table.options": f"ICEBERG_VERSION = {version}",
+    }
+
+    caught_up(connect(topic, **options, **{"frazil.nested.type": nested}))
 
     table = spark.table(f"frazil.public.{topic.upper()}")
     assert table.schema["RECORD_METADATA"].dataType.simpleString() == kind

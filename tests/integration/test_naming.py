@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
 from tests.support.waiting import caught_up, until_state
 
-import frazil
+from frazil import query
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableNameRefused, TableNotCreated
 from frazil.names import sanitise
+from frazil.testing import iceberg
 from frazil.testing.records import produce
 from frazil.testing.topics import create_topic
 
@@ -152,18 +154,42 @@ def test_options_of_created_tables_become_their_properties(
     assert properties["write.metadata.compression-codec"] == "none"
 
 
-def test_a_table_of_version_2_keeps_objects_and_arrays_as_json_text(
-    connect, topic, spark: SparkSession, broker: KafkaBroker
+@pytest.mark.parametrize("nested", [{}, {"frazil.nested.type": "json"}])
+def test_a_table_of_version_2_has_metadata_as_a_struct_and_objects_and_arrays_as_json_text(
+    connect, topic, spark: SparkSession, lake: Path, broker: KafkaBroker, nested: dict[str, str]
 ):
-    produce(broker.bootstrap_servers, topic, ['{"n": 1, "o": {"a": [1, 2]}}'])
-    options = {"snowflake.iceberg.create.table.options": "ICEBERG_VERSION = 2", "frazil.nested.type": "json"}
+    documents: list[object] = [{"a": [1, {"b": None}]}, [], [1, "x", 12345678901234567.25], {"ü": "\u0000é"}, None]
+    options = "ICEBERG_VERSION = 2, PARTITION BY (bucket(2, n))"
+    table = f"frazil.public.{topic.upper()}"
+    connector = connect(topic, **{"snowflake.iceberg.create.table.options": options}, **nested)
+    for number, document in enumerate(documents):
+        produce(broker.bootstrap_servers, topic, [json.dumps({"n": number, "o": document})])
+        if number in (0, 3):
+            caught_up(connector)
+    caught_up(connector)
 
-    caught_up(connect(topic, **options))
-
-    (row,) = spark.sql(f"SELECT n, o FROM frazil.public.{topic.upper()}").collect()
-    assert (row["n"], json.loads(row["o"])) == (1, {"a": [1, 2]})
-    shown = spark.sql(f"SHOW TBLPROPERTIES frazil.public.{topic.upper()}").collect()
+    kinds = {name: kind.partition("<")[0] for name, kind in spark.table(table).dtypes}
+    assert kinds == {"RECORD_METADATA": "struct", "n": "bigint", "o": "string"}
+    shown = spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
     assert {row["key"]: row["value"] for row in shown}["format-version"] == "2"
+    place = ("offset", "topic", "partition")
+    expected = [(number, document, (number, topic, 0)) for number, document in enumerate(documents)]
+    metadata = iceberg.current_metadata(lake / "catalog.db", "public", topic.upper())
+    readers = {
+        "Spark": [row.asDict(recursive=True) for row in spark.sql(f"SELECT * FROM {table}").collect()],
+        "pyiceberg": StaticTable.from_metadata(str(metadata)).scan().to_arrow().to_pylist(),
+        "frazil": query(f"SELECT * FROM {topic}", home=lake).arrow().to_pylist(),
+    }
+    for reader, rows in readers.items():
+        found = [
+            (
+                row["n"],
+                None if row["o"] is None else json.loads(row["o"]),
+                tuple(row["RECORD_METADATA"][of] for of in place),
+            )
+            for row in sorted(rows, key=lambda row: row["n"])
+        ]
+        assert found == expected, reader
 
 
 @pytest.mark.parametrize("topic", ["a", "shop.orders", "-_aA1", "日本.topic", "😀😀", "a😀.b", "x" * 300 + "."])
@@ -185,4 +211,4 @@ def test_a_namespace_may_have_several_levels(connect, topic, lake: Path, spark: 
     assert str(connector.status()[0].table) == table
     assert sorted(map(tuple, spark.table(f"frazil.{table}").select("id", "late").collect())) == [(1, None), (2, "x")]
     quoted = ".".join(f'"{level}"' for level in levels)
-    assert frazil.query(f"SELECT id FROM {quoted}.{topic} ORDER BY id", home=lake).rows() == [(1,), (2,)]
+    assert query(f"SELECT id FROM {quoted}.{topic} ORDER BY id", home=lake).rows() == [(1,), (2,)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+import struct
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import pytest
 from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
+from tests.integration.changing import Stream, When, alternating
 from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
@@ -204,6 +208,108 @@ def test_rows_are_in_the_tables_order_within_each_file(
         again = ", ".join(f"k{number} {how}" for number, (_, how) in enumerate(order))
         as_written = spark.sql(f"SELECT {keys} FROM one_file").collect()
         assert str(as_written) == str(spark.sql(f"SELECT {keys} FROM one_file ORDER BY {again}").collect())
+
+
+COUNTS = ("value_counts", "null_value_counts", "nan_value_counts")
+BOUNDS = ("lower_bounds", "upper_bounds")
+
+
+def metrics(spark: SparkSession, table: str) -> dict[str, dict[str, Any]]:
+    """What the manifests say of a table's files, by partition, of which each has one file.
+
+    Without what we give no bounds of: binary values and booleans. Zeros of both signs are one number here, for our
+    bounds take in both, and Spark's the one that it met.
+    """
+    schema = spark.table(table).schema.names
+    unbounded, floating = {schema.index(name) + 1 for name in ("b", "flag")}, schema.index("x") + 1
+    found = spark.sql(f"SELECT * FROM {table}.files").collect()
+    by_file = {}
+    for file in found:
+        said = {"rows": file["record_count"], "sort order": file["sort_order_id"]}
+        said |= {what: dict(file[what]) for what in COUNTS}
+        for what in BOUNDS:
+            bounds = {number: bytes(value) for number, value in file[what].items() if number not in unbounded}
+            if floating in bounds:
+                bounds[floating] = struct.unpack("<d", bounds[floating])
+            said[what] = bounds
+        by_file[str(file["partition"]) if "partition" in file else ""] = said
+    assert len(by_file) == len(found)
+    return by_file
+
+
+@pytest.mark.parametrize(
+    ("spec", "order"),
+    [
+        ("flag, truncate(1, t)", None),
+        ("days(ts)", "bucket(4, n) DESC, t"),
+        ("bucket(3, i)", "s.name, x DESC NULLS LAST"),
+        ("", "years(d), price"),
+    ],
+)
+def test_what_manifests_say_of_files_is_what_spark_says_of_the_same_rows(
+    connect, topic, make_table, spark: SparkSession, broker: KafkaBroker, spec: str, order: str | None
+):
+    how = f"PARTITIONED BY ({spec})" if spec else ""
+    alter = [f"WRITE ORDERED BY {order}"] if order else []
+    ours, theirs = (make_table(name, how, *alter) for name in (topic, f"{topic}_theirs"))
+    produce(broker.bootstrap_servers, topic, RECORDS)
+    caught_up(connect(topic))
+    spark.sql(f"INSERT INTO {theirs} SELECT * FROM {ours}")
+
+    assert metrics(spark, ours) == metrics(spark, theirs)
+
+
+BY_NUMBER = ["i", "bucket(4, i)", "truncate(10, i)"]
+
+
+@pytest.mark.parametrize("spec", BY_NUMBER)
+def test_a_column_that_rows_are_partitioned_and_sorted_by_is_widened_for_their_values(
+    connect, topic, make_table, spark: SparkSession, broker: KafkaBroker, spec: str
+):
+    order = f"WRITE ORDERED BY {spec} DESC"
+    ours = make_table(topic, f"PARTITIONED BY ({spec})", order, "SET TBLPROPERTIES ('frazil.schema.evolution'='true')")
+    theirs = make_table(f"{topic}_theirs", f"PARTITIONED BY ({spec})", "ALTER COLUMN i TYPE BIGINT")
+    waves = [[1, -1, 2**31 - 1, None], [7, 2**31, -(2**62)], [2**62, -(2**31), 7]]
+    connector = connect(topic)
+    for wave in waves:
+        produce(broker.bootstrap_servers, topic, [json.dumps({"i": value}) for value in wave])
+        caught_up(connector)
+    spark.sql(f"INSERT INTO {theirs} SELECT * FROM {ours}")
+
+    assert dict(spark.table(ours).dtypes)["i"] == "bigint"
+    found = spark.sql(f"SELECT i FROM {ours} ORDER BY RECORD_METADATA.offset").collect()
+    assert [row["i"] for row in found] == [value for wave in waves for value in wave]
+    assert by_partition(spark, ours) == by_partition(spark, theirs)
+    for value in (7, -1, 2**31 - 1, 2**31, -(2**62)):
+        where = f"WHERE i = {value}"
+        assert spark.sql(f"SELECT i FROM {ours} {where}").count() == [*itertools.chain(*waves)].count(value)
+        assert spark.sql(f"SELECT DISTINCT _file FROM {ours} {where}").count() == 1 + (value == 7)
+
+
+@pytest.mark.parametrize(("when", "spec"), alternating(*BY_NUMBER, ""))
+def test_a_column_that_rows_are_partitioned_or_sorted_by_may_be_widened_under_a_connector(
+    connect, topic, spark: SparkSession, lake: Path, broker: KafkaBroker, spec: str, when: When
+):
+    stream = Stream(spark, broker, lake, topic)
+    stream.create()
+    key = re.sub(r"\bi\b", "promoted", spec)
+    stream.sql(
+        f"ALTER TABLE {{table}} ADD PARTITION FIELD {key}"
+        if spec
+        else "ALTER TABLE {table} WRITE ORDERED BY promoted DESC"
+    )
+    stream.connector = connect(topic)
+    stream.land()
+
+    stream.change(when, lambda stream: stream.sql("ALTER TABLE {table} ALTER COLUMN promoted TYPE BIGINT"))
+    if when == "idle":
+        stream.send()
+    stream.catch_up()
+
+    stream.require_exactly_once()
+    assert str(stream.connector.state) == "RUNNING"
+    for offset in range(stream.sent):
+        assert stream.offsets(f"promoted = {offset}") == [offset]
 
 
 def as_function(key: str) -> str:

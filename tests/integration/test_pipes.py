@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.changing import WHEN, Stream, When
+from tests.integration.changing import RECALL_EVERY, WHEN, Stream, When
+from tests.integration.commands import Desk
 from tests.support.waiting import caught_up, tokens, until_state
 
+from frazil.connector.explaining import Explainer
+from frazil.connector.overview import Overview
+from frazil.connector.pipe_listing import pipes_in
+from frazil.connector.registry import Registry
 from frazil.dev.kafka import KafkaBroker
-from frazil.errors import PipeBroken, PipeGone, PipeRefused, UnfitValue
+from frazil.errors import PipeBroken, PipeGone, PipeRefused, TableMissing, TableReplaced, UnfitValue
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
@@ -119,6 +125,29 @@ def test_a_pipe_of_another_name_takes_the_topics_of_that_name_to_its_table(
     assert not spark.catalog.tableExists(f"{EMBEDDED}.public.{table}_RAW")
 
 
+def test_the_pipe_that_a_map_names_is_shown_when_the_connector_has_stopped(
+    connect, say: Say, spark: SparkSession, lake: Path, tmp_path: Path, broker: KafkaBroker, topic: str, table: str
+):
+    say(pipe(f"{table}_RAW", table))
+    produce(broker.bootstrap_servers, topic, ORDERS[:2])
+    mapped = {"snowflake.topic2table.map": f"{topic}:{table.lower()}_raw"}
+    connector = Desk(spark, lake, connect, tmp_path).run(topic, f"mapped-{topic}", **mapped)
+    caught_up(connector)
+    (running,) = connector.status()
+    connector.stop()
+
+    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
+    with closing(Overview(Registry(lake))) as overview:
+        shown = [each.pipe for each in overview.look(catalog)[0] if each.topic == topic]
+    listed = {each.pipe: each.topics for each in pipes_in(catalog, Registry(lake).connectors()) if topic in each.topics}
+    explained = Explainer(catalog, Registry(lake)).of_last_records(f"{table}_RAW", 1)
+
+    assert running.pipe == f"{table}_RAW"
+    assert shown == [running.pipe]
+    assert listed == {running.pipe: (topic,)}
+    assert [each.offset for each in explained.trials] == [1]
+
+
 def test_what_the_validation_of_the_classic_connector_is_for_does_not_go_with_a_pipe(
     connect, say: Say, broker: KafkaBroker, topic: str, table: str
 ):
@@ -212,3 +241,131 @@ def test_a_dropped_pipe_to_a_table_of_another_name_stops_the_connector(
     connector.start()
     wait_until(lambda: len(rows(topic)) == 2, "the second record to land")
     assert [row["id"] for row in rows(topic)] == [1, 2]
+
+
+def anew(stream: Stream) -> str:
+    return (
+        f"CREATE OR REPLACE TABLE {stream.topic} (run VARCHAR, partition INT, seq BIGINT, payload VARCHAR, sha256 VARCHAR, "
+        "relaxed BIGINT, RECORD_METADATA OBJECT(topic VARCHAR, partition INT, offset BIGINT))"
+    )
+
+
+LOUD = "UPPER($1:payload::STRING)"
+"""What a pipe makes of the payload, and the default pipe does not."""
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_columns_that_are_added_and_dropped_beside_those_of_a_pipe_leave_it_as_it_is(
+    connect, say: Say, stream: Stream, when: When
+):
+    say(copy_of(stream, LOUD))
+    stream.connector = connect(stream.topic)
+    stream.land()
+
+    def change(_: Stream) -> None:
+        say(f"ALTER TABLE {stream.topic} ADD COLUMN added BIGINT")
+        say(f"ALTER TABLE {stream.topic} DROP COLUMN dropped, retyped")
+
+    stream.change(when, change)
+    if when == "idle":
+        stream.send()
+    stream.catch_up()
+
+    # The default pipe would have filled the new column: the records have a key of its name.
+    everything = [*range(stream.sent)]
+    assert stream.offsets("upper(payload) = payload AND added IS NULL") == stream.offsets() == everything
+    assert str(stream.connector.state) == "RUNNING"
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_column_dropped_from_under_a_pipe_stops_the_connector_and_no_record_is_lost_or_doubled(
+    connect, say: Say, stream: Stream, when: When
+):
+    say(copy_of(stream, LOUD))
+    stream.connector = connect(stream.topic)
+    stream.land()
+
+    stream.change(when, lambda _: say(f"ALTER TABLE {stream.topic} DROP COLUMN payload"))
+    if when == "idle":
+        stream.send()
+    until_state(stream.connector, "FAILED")
+
+    assert isinstance(stream.connector.error, PipeBroken)
+    assert "payload" in str(stream.connector.error)
+    landed = len(stream.offsets())
+    say(copy_of(stream, LOUD).replace(f", {LOUD} AS payload", ""))
+    stream.connector.start()
+    stream.catch_up()
+    assert stream.offsets() == [*range(stream.sent)]
+    assert landed == stream.sent - 5
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_table_replaced_from_under_a_pipe_waits_for_its_rows_and_gets_them_through_the_pipe_written_anew(
+    connect, say: Say, stream: Stream, when: When
+):
+    say(copy_of(stream, LOUD))
+    stream.connector = connect(stream.topic, name=f"replaced-{stream.topic}")
+    stream.land()
+
+    stream.change(when, lambda _: say(anew(stream)))
+    if when == "idle":
+        stream.send()
+    until_state(stream.connector, "FAILED")
+
+    assert isinstance(stream.connector.error, TableReplaced)
+    assert "frazil.on.table.replaced" in str(stream.connector.error)
+    assert stream.offsets() == []
+    assert say("SHOW PIPES LIKE '" + stream.topic.upper() + "'") == []
+    say(copy_of(stream, LOUD))
+    stream.connector = connect(
+        stream.topic, name=f"replaced-{stream.topic}", **{"frazil.on.table.replaced": "earliest"}
+    )
+    stream.catch_up()
+    assert stream.offsets("upper(payload) = payload") == stream.offsets() == [*range(stream.sent)]
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_table_dropped_from_under_a_pipe_is_missed_and_filled_again_through_the_pipe_written_anew(
+    connect, say: Say, stream: Stream, when: When, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(RECALL_EVERY, 0.2)
+    say(copy_of(stream, LOUD))
+    stream.connector = connect(stream.topic, name=f"dropped-{stream.topic}")
+    stream.land()
+
+    stream.change(when, lambda _: say(f"DROP TABLE {stream.topic}"))
+    until_state(stream.connector, "FAILED")
+
+    assert isinstance(stream.connector.error, TableMissing)
+    assert "frazil.on.table.missing" in str(stream.connector.error)
+    say(anew(stream))
+    say(copy_of(stream, LOUD))
+    settings = {"frazil.on.table.missing": "earliest", "frazil.on.table.replaced": "earliest"}
+    stream.connector = connect(stream.topic, name=f"dropped-{stream.topic}", **settings)
+    stream.catch_up()
+    assert stream.offsets("upper(payload) = payload") == stream.offsets() == [*range(stream.sent)]
+
+
+def test_a_table_replaced_from_under_a_pipe_of_another_name_is_not_filled_past_that_pipe(
+    connect, say: Say, broker: KafkaBroker, rows, topic: str, table: str
+):
+    say(pipe(f"{table}_RAW", table))
+    other = create_topic(broker.bootstrap_servers, f"{topic}_raw")
+    produce(broker.bootstrap_servers, other, ORDERS[:1])
+    connector = connect(other, **{"frazil.on.table.replaced": "earliest"})
+    caught_up(connector)
+
+    say(
+        f"CREATE OR REPLACE TABLE {table} (id BIGINT, name VARCHAR, total NUMBER(10, 2), paid BOOLEAN, "
+        "RECORD_METADATA OBJECT(topic VARCHAR, partition INT, offset BIGINT))"
+    )
+    produce(broker.bootstrap_servers, other, ORDERS[1:2])
+    until_state(connector, "FAILED")
+
+    assert isinstance(connector.error, PipeGone)
+    assert rows(topic) == []
+    say(pipe(f"{table}_RAW", table))
+    connector.start()
+    wait_until(lambda: len(rows(topic)) == 2, "both records to land")
+    assert [(row["ID"], row["NAME"]) for row in rows(topic)] == [(1, "Ann"), (2, "Bo")]

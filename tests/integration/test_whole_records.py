@@ -17,7 +17,9 @@ from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import TableWithoutContent
-from frazil.tables.jvm.session import EMBEDDED
+from frazil.queries.engine import Engine
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing.records import produce
 
 pytestmark = pytest.mark.slow
@@ -113,3 +115,35 @@ def test_a_column_that_must_not_be_null_is_error_5003(
     until_state(connector, "FAILED")
     assert isinstance(connector.error, TableWithoutContent)
     assert "column id must not be NULL" in str(connector.error)
+
+
+def test_a_table_that_records_come_to_through_a_users_pipe_gets_nothing_until_that_is_dropped(
+    connect: Connect,
+    spark: SparkSession,
+    lake: Path,
+    broker: KafkaBroker,
+    topic: str,
+    rows: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    table, name = f"{EMBEDDED}.public.{topic.upper()}", topic.upper()
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {EMBEDDED}.public")
+    spark.sql(
+        f"CREATE TABLE {table} (id BIGINT, RECORD_METADATA STRUCT<partition: INT, offset: BIGINT>) USING iceberg TBLPROPERTIES ('format-version'='3')"
+    )
+    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
+    stream = "FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING'))"
+    with Engine(catalog, lambda: spark) as engine:
+        engine.answer(f"CREATE PIPE {name} AS COPY INTO {name} FROM (SELECT $1:id, $1:RECORD_METADATA {stream})")
+        produce(broker.bootstrap_servers, topic, ['{"id": 1}'])
+        connector = connect(topic, **WHOLE)
+        caught_up(connector)
+        produce(broker.bootstrap_servers, topic, ['{"id": 2}'])
+        caught_up(connector)
+
+        assert types(spark, topic) == {"id": "bigint", "RECORD_METADATA": "struct"}
+        engine.answer(f"DROP PIPE {name}")
+        produce(broker.bootstrap_servers, topic, ['{"id": 3}'])
+        caught_up(connector)
+
+    assert types(spark, topic) == {"id": "bigint", "RECORD_METADATA": "struct", "RECORD_CONTENT": "variant"}
+    assert [(row["id"], row["RECORD_CONTENT"]) for row in rows(topic)] == [(1, None), (2, None), (None, {"id": 3})]

@@ -108,3 +108,24 @@ def test_no_jvm_outlives_the_process(home: Path):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert not psutil.pid_exists(int(done.stdout))
+
+
+def test_tables_and_pipes_are_defined_through_it_too_in_a_home_that_has_none_yet(tmp_path: Path):
+    def say(text: str) -> list[tuple[object, ...]]:
+        return frazil.query(text, home=tmp_path).rows()
+
+    with pytest.raises(NothingSetUp):
+        say("drop table shop")
+    made = say("-- the shop\ncreate table shop (id int)")
+    say("alter table shop add column name varchar default 'none'")
+    say("create pipe shop as copy into shop from (select $1:id, $1:name from table(data_source(type => 'STREAMING')))")
+
+    assert made == [("Table SHOP successfully created.",)]
+    assert [row[:2] for row in say("describe table shop")] == [("ID", "NUMBER(10,0)"), ("NAME", "VARCHAR")]
+    assert [row[0] for row in say("show pipes")] == ["SHOP"]
+    assert say("select * from shop") == []
+    with pytest.raises(InvalidQuery, match="frazil sql"):
+        say("show channels")
+    say("drop table shop")
+    assert say("show tables") == []
+    _CATALOGS.end()

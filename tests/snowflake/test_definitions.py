@@ -128,6 +128,17 @@ def test_columns_may_be_called_as_what_other_columns_are_told():
     assert [each.name.name for each in table.columns] == ["tag", "identity", "masking", "comment"]
 
 
+@pytest.mark.parametrize("value", ["TRUE", "FALSE"])
+def test_error_logging_is_kept_and_said_to_change_nothing_whatever_it_is(value: str):
+    for options in (
+        read(f"CREATE TABLE t (c INT) ERROR_LOGGING = {value}"),
+        read(f"ALTER TABLE t SET ERROR_LOGGING = {value}").change,
+    ):
+        assert options.properties == {"frazil.error.logging": value.lower()}
+        assert [option for option, _ in options.no_effect] == ["ERROR_LOGGING"]
+        assert "errors.tolerance decides" in options.no_effect[0][1]
+
+
 def test_options_become_properties_or_are_said_to_change_nothing():
     table = created(
         "CREATE ICEBERG TABLE IF NOT EXISTS t (c INT) COMMENT = 'x' ICEBERG_VERSION = 2, EXTERNAL_VOLUME = 'v' "

@@ -14,6 +14,8 @@ from tests.soak.lives import AT_ONCE, EARLY, ENDS, FAULTS, KILLS, LASTING, TROUB
 from tests.soak.showing import document, shown
 from tests.soak.tally import Judgement, Tally, figures, verdict
 
+from frazil.faults import POINTS
+
 RIGHT = Judgement(records=100, rows=100, lost=0, twice=0, harmed=(), unfit=7, rejects=7, tombstones=3, gaps=5)
 
 
@@ -37,6 +39,12 @@ def test_every_fault_happens_within_the_first_dozen_lives(seed: int) -> None:
     happened = Counter([each.end for each in early] + [trouble.name for each in early for trouble in each.troubles])
     assert set(happened) == set(FAULTS)
     assert {happened[each] for each in (*ENDS, *TROUBLES)} <= {1, 2}
+
+
+def test_a_process_is_killed_at_every_point_that_a_table_which_never_changes_comes_to() -> None:
+    reached = {point for point in POINTS if point not in ("before_evolve", "after_evolve")}
+
+    assert {end.removeprefix("killed at ") for end in ENDS if end.startswith("killed at ")} == reached
 
 
 def test_most_lives_end_by_a_kill_and_some_end_within_a_trouble() -> None:

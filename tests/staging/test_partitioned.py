@@ -9,7 +9,10 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, TruncateTransform
+from pyiceberg.types import LongType
 from tests.pipes.default.chunks import Worker, columns, struct
+from tests.support.open_files import at_most
 
 from frazil.layout import hashing
 from frazil.layout.partitions import Partition
@@ -17,7 +20,7 @@ from frazil.model import Column, Layout, LayoutTransform, PartitionField, SortFi
 from frazil.pipes.types import sql_type
 from frazil.sql import ident
 from frazil.staging.partitioned import PartitionedRows
-from frazil.staging.rows import ChunkFiles
+from frazil.staging.rows import ChunkFiles, PartitionFiles
 
 IDENTITY = LayoutTransform("identity")
 
@@ -174,3 +177,38 @@ def test_files_have_the_ids_of_their_columns_and_nothing_else(worker: Worker) ->
             ("y", str(y.id).encode()),
         ]
         assert written.statistics['"x"']["null_count"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("transform", "theirs", "most", "files_each"),
+    [
+        (IDENTITY, IdentityTransform(), 9, 1),
+        (LayoutTransform("bucket", 500), BucketTransform(500), 3, 2),
+        (LayoutTransform("truncate", 4), TruncateTransform(4), 3, 2),
+    ],
+    ids=["identity", "bucket", "truncate"],
+)
+def test_however_many_partitions_there_are_one_file_is_open_at_a_time(
+    worker: Worker, transform: LayoutTransform, theirs: Transform[Any, Any], most: int, files_each: int
+) -> None:
+    x, t = shape = columns(x="long", t="string")
+    layout = by((x, transform), order=(SortField(t.id, IDENTITY),))
+    hashing.teach(worker.connection, layout)
+    held = PartitionFiles(PartitionedRows(worker.connection, shape, layout, worker.scratch), most)
+    sent = [(n * 7919 % 2000, f"{chunk}-{n}") for chunk in range(4) for n in range(2000)]
+    partitions: list[tuple[Any, ...]] = []
+    landed: list[tuple[int, str]] = []
+
+    with at_most(8):
+        for chunk in range(4):
+            select = f"SELECT (n * 7919 % 2000)::BIGINT AS x, '{chunk}-' || n AS t FROM range(2000) AS r(n)"
+            held.take(select, 1, worker.scratch / "never")
+            for written in held.rest() if chunk == 3 else held.due():
+                partitions.append(written.partition.values)
+                rows = worker.read(written.path)
+                assert [each for _, each in rows] == sorted(each for _, each in rows)
+                landed += rows
+
+    partition_of = theirs.transform(LongType())
+    assert sorted(partitions) == sorted([*{(partition_of(x),) for x, _ in sent}] * files_each)
+    assert sorted(landed) == sorted(sent)

@@ -9,9 +9,23 @@ import duckdb
 import pytest
 from tests.pipes.default.chunks import columns
 from tests.support.channels import at, offsets
+from tests.support.open_files import at_most
 
 from frazil.dev.kafka import KafkaBroker
-from frazil.model import ReaderSpec, Route, RoutedTable, SourcePartition, Staged, TableName, TableTask, Task, WriteShape
+from frazil.model import (
+    Layout,
+    LayoutTransform,
+    PartitionField,
+    ReaderSpec,
+    Route,
+    RoutedTable,
+    SourcePartition,
+    Staged,
+    TableName,
+    TableTask,
+    Task,
+    WriteShape,
+)
 from frazil.staging.task import stage
 from frazil.testing.records import produce
 
@@ -138,3 +152,47 @@ def test_with_no_tolerance_each_partition_ends_before_what_leads_nowhere(task: T
     assert (rows(staged, FR), rows(staged, DE)) == ([0, 3, 6, 9], [1, 2, 4, 5, 7, 8])
     assert {(each.partition.partition, each.covered) for each in staged.ranges} == {(0, at(10)), (1, at(0))}
     assert staged.tables[0].rejects is not None
+
+
+MANY = 300
+"""Values of a topic, more than connectors have tables for unless told otherwise."""
+
+
+@pytest.mark.parametrize("is_partitioned", [False, True])
+def test_many_values_need_no_more_open_files_than_few(
+    task: Task, broker: KafkaBroker, tmp_path: Path, is_partitioned: bool
+) -> None:
+    first, _ = task.ranges
+    values = [b'{"n": %d, "c": "v%d"}' % (number, number % MANY) for number in range(4 * MANY)]
+    produce(broker.bootstrap_servers, first.partition.topic, values)
+    names = [TableName(("public",), f"T_V{number}") for number in range(MANY)]
+    parts = [part(tmp_path, name) for name in (OWN, *names)]
+    if is_partitioned:
+        parts = [by_number(each) for each in parts]
+    tables = {name.name: RoutedTable(f"v{number}", name) for number, name in enumerate(names)}
+    assert task.route is not None
+    many = replace(
+        task,
+        ranges=(offsets(first.partition, 10, 10 + len(values)),),
+        tables=tuple(parts),
+        route=replace(task.route, most=MANY, tables=tables),
+    )
+    stage(task)  # The reader's own connections are there from now on.
+
+    with at_most(24):
+        staged = stage(replace(many, chunk_bytes=8 * 1024))
+
+    assert staged.failure is None
+    for number, name in enumerate(names):
+        assert rows(staged, name) == [number + MANY * time for time in range(4)]
+        assert counts(staged, name) == [(4, 4, 0)]
+    if is_partitioned:
+        assert {file.partition for each in staged.tables for file in each.files} == {(0,), (600,)}
+    assert rows(staged, OWN) == []
+
+
+def by_number(part: TableTask) -> TableTask:
+    """The same, of a table that is partitioned into rows below 600 and those from there on."""
+    (n, _), transform = part.shape.columns, LayoutTransform("truncate", 600)
+    layout = Layout((PartitionField("n_trunc", n.id, transform),))
+    return replace(part, shape=replace(part.shape, layout=layout), partitions_at=part.data_path.index("data-"))

@@ -41,8 +41,12 @@ def adopt_table(
         output.print(cell(f"  {topic}: {', '.join(token or '–' for token in found.tokens())}"))
     for sign in done.owners:
         output.print(cell(f"Owner: {sign}."))
-    output.print("The connector goes on there once its file says:")
-    output.print(cell(f"  snowflake.topic2table.map={done.entries}"), soft_wrap=True)
+    if done.takes_place_of is None:
+        output.print("The connector goes on there once its file says:")
+        output.print(cell(f"  snowflake.topic2table.map={done.entries}"), soft_wrap=True)
+    elif done.takes_place_of != done.table.name.name:
+        said = f"The connector goes on there once it is called {done.takes_place_of}, as the table of this value is."
+        output.print(cell(said))
     if dry:
         output.print("Nothing was changed: this was a dry run.")
     return 0
@@ -55,4 +59,5 @@ def _document(done: Adoption) -> dict[str, Any]:
         "taken_from": done.taken_from,
         "offset_tokens": {topic: found.tokens() for topic, found in done.tokens.topics.items()},
         "topic2table": done.entries,
+        "takes_place_of": done.takes_place_of,
     }

@@ -32,7 +32,7 @@ def show_pipes(home: Path, worker: Path | None, format: Literal["table", "json"]
     """Print the pipes of the catalog."""
     console = people()
     with open_catalog(home, worker, console, to_write=False) as catalog, console.status("Reading the tables …"):
-        found = pipes_in(catalog)
+        found = pipes_in(catalog, Registry(home).connectors())
     if format == "json":
         _write([{**asdict(each), "created": _time(each.created)} for each in found])
     else:

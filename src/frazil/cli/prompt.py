@@ -15,7 +15,7 @@ from rich.console import Console
 from frazil.cli.console import complain
 from frazil.cli.printing.table import WIDE, print_table, room_of
 from frazil.cli.running import running
-from frazil.cli.scripts import is_complete
+from frazil.cli.scripts import changes, is_complete
 from frazil.errors import FrazilError
 from frazil.snowflake.statements import split
 
@@ -69,13 +69,15 @@ class Prompt:
             self._take(typed)
 
     def _take(self, typed: str) -> None:
+        statement = ""
         try:
             for statement in self._commanded(typed) if typed.startswith("\\") else split(typed):
                 self._answer(statement)
         except FrazilError as error:
             complain(error)
         except KeyboardInterrupt:
-            self.output.print("The statement was ended.")
+            all_the_same = " It may have been carried out all the same." if changes(statement) else ""
+            self.output.print(f"The statement was ended.{all_the_same}")
 
     def _commanded(self, typed: str) -> Iterator[str]:
         """What a short command stands for; some stand for no statement."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from frazil.errors import InvalidQuery
-from frazil.snowflake.statements import split
+from frazil.snowflake.statements import split, verb
 
 
 def statements(lines: Iterable[str]) -> Iterator[str]:
@@ -21,6 +21,11 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
             yield from split("\n" * ended + text)
             text, ended = "", number
     yield from split("\n" * ended + text)
+
+
+def changes(text: str) -> bool:
+    """Whether a statement changes tables or pipes."""
+    return verb(text) in ("CREATE", "ALTER", "DROP")
 
 
 def is_complete(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from rich.console import Console
 
@@ -17,10 +17,10 @@ from frazil.cli.console import people
 from frazil.cli.printing.documents import write_json, write_json_lines
 from frazil.cli.printing.table import WIDE, print_table, room_of
 from frazil.cli.running import Answers, Arriving, running
-from frazil.cli.scripts import statements
+from frazil.cli.scripts import changes, statements
 from frazil.cli.visible import visible
 from frazil.errors import FrazilError, InvalidConfiguration
-from frazil.snowflake.statements import split
+from frazil.snowflake.statements import split, verb
 from frazil.tables.jvm.asked import asked
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from frazil.tables.iceberg.catalog import Catalog
 
 Format: TypeAlias = Literal["table", "json", "jsonl", "csv", "parquet"]
+
+
+MAY_HAVE_HAPPENED: Final = "was interrupted, and may have been carried out all the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
     from frazil.queries.engine import Engine
 
     console = people()
-    wanted_catalog = asked(home, worker, makes=any(_creates(text) for text in given or ()))
+    # A CREATE may be the first statement of a home.
+    wanted_catalog = asked(home, worker, makes=any(verb(text) == "CREATE" for text in given or ()))
     with (
         open_desk(wanted_catalog, console) as desk,
         Engine(catalog := desk.catalog(to_write=True), desk.spark, lambda: _channels(home, catalog)) as engine,
@@ -64,11 +68,6 @@ def run_sql(text: str | None, file: Path | None, wanted: Wanted, home: Path, wor
             return prompt(engine, console)
         run_all(engine, statements(sys.stdin) if given is None else given, wanted, console)
     return 0
-
-
-def _creates(text: str) -> bool:
-    """Whether a statement may be the first one of a home."""
-    return text.split(maxsplit=1)[0].upper() == "CREATE"
 
 
 def _channels(home: Path, catalog: Catalog) -> list[ChannelStatus]:
@@ -98,21 +97,25 @@ def run_all(engine: Answers, texts: Iterable[str], wanted: Wanted, console: Cons
                 )
                 with answering as found:
                     write(found, wanted.format, target)
-            except FrazilError:
+            except (FrazilError, KeyboardInterrupt) as error:
                 rest = len(list(coming)) if isinstance(texts, list) else 0
-                if done or rest:
-                    console.print(_failed(text, done, rest), highlight=False, markup=False, soft_wrap=True)
+                ended = "failed" if isinstance(error, FrazilError) else _interrupted(text)
+                if done or rest or ended == MAY_HAVE_HAPPENED:
+                    console.print(_failed(text, ended, done, rest), highlight=False, markup=False, soft_wrap=True)
                 raise
             done += 1
 
 
-def _failed(text: str, done: int, rest: int) -> str:
+def _interrupted(text: str) -> str:
+    return MAY_HAVE_HAPPENED if changes(text) else "was interrupted"
+
+
+def _failed(text: str, ended: str, done: int, rest: int) -> str:
     line = text[: len(text) - len(text.lstrip())].count("\n") + 1
     after = f"; {_statements(rest)} after it {'was' if rest == 1 else 'were'} not run" if rest else ""
-    before = (
-        f"{_statements(done)} before it {'was' if done == 1 else 'were'} carried out" if done else "nothing was done"
-    )
-    return f"The statement at line {line} failed: {before}{after}."
+    nothing = "nothing was done" if ended != MAY_HAVE_HAPPENED else "none was before it"
+    before = f"{_statements(done)} before it {'was' if done == 1 else 'were'} carried out" if done else nothing
+    return f"The statement at line {line} {ended}: {before}{after}."
 
 
 def _statements(count: int) -> str:

@@ -10,6 +10,7 @@ from frazil.config.entries import Entry
 from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped, tokens_of
 from frazil.connector.registry import Registry
 from frazil.connector.token_scan import tables_of
+from frazil.cycle.branches import ROUTE
 from frazil.errors import ResetRefused, Terminal
 from frazil.model import Position, SourcePartition
 from frazil.tables.iceberg.catalog import Catalog
@@ -44,9 +45,15 @@ class Adoption:
     owners: Sequence[str]
     """What is known of the owners of both tables."""
 
+    takes_place_of: str | None = None
+    """The name that the table has to get, if the tokens were those of a table for one value of a routed topic: its
+    records find it by that name."""
+
     @property
-    def entries(self) -> str:
-        """What `snowflake.topic2table.map` has to say from now on."""
+    def entries(self) -> str | None:
+        """What `snowflake.topic2table.map` has to say from now on; None if that is nothing about this table."""
+        if self.takes_place_of is not None:
+            return None
         return ",".join(str(Entry(topic, self.table.name.name, table_quoted=True)) for topic in self.tokens.topics)
 
 
@@ -93,7 +100,9 @@ class Adopter:
             change(tokens_of(table, key))
         else:
             tokens = amend(table, key, ADOPTED, change)
-        return Adoption(table, key, tokens, str(old.name) if old else "its own properties", owners)
+        kept = (old or table).state().property(ROUTE) is not None
+        place = (old or table).name.name if kept else None
+        return Adoption(table, key, tokens, str(old.name) if old else "its own properties", owners, place)
 
     def _table(self, written: str) -> Table:
         names = {str(each.name): each for each in tables_of(self._catalog)}

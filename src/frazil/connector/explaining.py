@@ -20,7 +20,6 @@ from frazil.errors import ExplainRefused, InvalidConfiguration, InvalidQuery, Pi
 from frazil.model import Column, Conversion, PipeSpec, Position, Range, SourcePartition
 from frazil.pipes.choice import pipe_of
 from frazil.pipes.naming import default_pipe
-from frazil.pipes.stored import of_channel
 from frazil.sources import kinds
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
@@ -138,9 +137,11 @@ class Explainer:
     def _topics(self, found: _Found) -> dict[str, set[str]]:
         """The topics whose records come through a pipe, by connector."""
         topics: dict[str, set[str]] = {}
+        known = self._registry.connectors()
         for held in connector_tokens(self._catalog):
             if held.table.name == found.table.name:
-                mine = {topic for topic in _topics_of(held) if _pipe_of(held, topic) == found.name}
+                registered = known.get(held.connector)
+                mine = {topic for topic in _topics_of(held) if held.pipe_of(topic, registered) == found.name}
                 if mine:
                     topics[held.connector] = mine
         return topics
@@ -210,10 +211,6 @@ def _equal_ignoring_case(one: str, other: str) -> bool:
 
 def _topics_of(held: ConnectorTokens) -> set[str]:
     return {partition.topic for partition, _ in held.tokens.channels()}
-
-
-def _pipe_of(held: ConnectorTokens, topic: str) -> str:
-    return of_channel(held.pipes, topic, held.table.name.name)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from frazil.connector.states import Condition, State
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.errors import FrazilError
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
-from frazil.pipes.stored import of_channel
+from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
@@ -41,8 +41,10 @@ class _Asked:
     tables: Sequence[tuple[TableName, Tokens]]
     condition: Condition
     left_out: Sequence[LeftOut]
-    pipes: Mapping[TableName, Sequence[str]]
-    """The names of the users' pipes that the tables have."""
+    held: Mapping[TableName, ConnectorTokens]
+    """What it holds, in tables that can be read."""
+
+    known: Registered | None
 
     @property
     def partitions(self) -> list[SourcePartition]:
@@ -54,7 +56,8 @@ class _Asked:
         )
 
     def _pipe_of(self, table: TableName, topic: str) -> str:
-        return of_channel(self.pipes.get(table, ()), topic, table.name)
+        held = self.held.get(table)
+        return held.pipe_of(topic, self.known) if held else default_pipe(table.name)
 
 
 class _Desk:
@@ -150,7 +153,8 @@ def _asked(connector: str, held: Sequence[ConnectorTokens], known: Registered | 
     opened = {each.table.name: each.tokens for each in held}
     tables = [*({name: each.tokens for name, each in left_out.items()} | opened).items()]
     condition = Condition(known.current_state() if known else State.STOPPED)
-    return _Asked(connector, tables, condition, [*left_out.values()], {each.table.name: each.pipes for each in held})
+    by_table = {each.table.name: each for each in held}
+    return _Asked(connector, tables, condition, [*left_out.values()], by_table, known)
 
 
 def _by_connector(

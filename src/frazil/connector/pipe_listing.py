@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from frazil.connector.registered import Registered
 from frazil.connector.token_scan import connector_tokens, tables_of
 from frazil.cycle.pipes import stored_pipes
 from frazil.model import TableName
 from frazil.pipes.naming import default_pipe
-from frazil.pipes.stored import of_channel
 from frazil.tables.iceberg.catalog import Catalog
 
 
@@ -33,13 +33,17 @@ class ListedPipe:
     """The CREATE PIPE; None for a default pipe."""
 
 
-def pipes_in(catalog: Catalog) -> list[ListedPipe]:
+def pipes_in(catalog: Catalog, connectors: Mapping[str, Registered]) -> list[ListedPipe]:
     """All pipes, by table and name; a default pipe only if it has topics.
+
+    Args:
+        catalog: where the tables are.
+        connectors: those that are known, by key.
 
     Raises:
         CatalogUnavailable: the catalog does not say what tables it has.
     """
-    topics = _topics(catalog)
+    topics = _topics(catalog, connectors)
     found = []
     for table in tables_of(catalog):
         by_pipe = dict(topics.get(table.name, {}))
@@ -54,11 +58,11 @@ def pipes_in(catalog: Catalog) -> list[ListedPipe]:
     return found
 
 
-def _topics(catalog: Catalog) -> Mapping[TableName, dict[str, set[str]]]:
+def _topics(catalog: Catalog, connectors: Mapping[str, Registered]) -> Mapping[TableName, dict[str, set[str]]]:
     """The topics that come through each pipe, by table and pipe."""
     found: dict[TableName, dict[str, set[str]]] = {}
     for held in connector_tokens(catalog):
         for topic in {partition.topic for partition, _ in held.tokens.channels()}:
-            pipe = of_channel(held.pipes, topic, held.table.name.name)
+            pipe = held.pipe_of(topic, connectors.get(held.connector))
             found.setdefault(held.table.name, {}).setdefault(pipe, set()).add(topic)
     return found

@@ -13,7 +13,7 @@ import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from frazil.connector.states import ENDED
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, TableNameRefused
 from frazil.model import TableName
 from frazil.tables.rules.tokens import Tokens, decode
 
@@ -76,6 +76,15 @@ class Registered:
     left_out: tuple[LeftOut, ...] = ()
     """The tables that are left out while it runs."""
 
+    topic2table: str = ""
+    """`snowflake.topic2table.map` of its last run."""
+
+    topic2table_regex: bool = False
+    """Whether the tables of that map may use the groups of its topics."""
+
+    sanitizes: bool = True
+    """Whether the tables of topics without an entry in it have sanitised names."""
+
     def current_state(self) -> str:
         """Its state: STOPPED when its process is gone without having said so, UNKNOWN when nothing was heard of it."""
         if self.state in ENDED:
@@ -104,6 +113,17 @@ class Registered:
         except FrazilError:
             return self.public_client
         return source.client if source.kind == self.source else self.public_client
+
+    def mapped(self, topic: str) -> str:
+        """The name that it maps a topic to: that of the pipe for its records, or else of its table."""
+        # Where no table has a pipe, nobody asks, and nothing is to be imported.
+        from frazil.config.topic2table import Topic2Table
+
+        try:
+            rules = Topic2Table.read(self.topic2table, regex=self.topic2table_regex)
+            return rules.resolve(topic, sanitised=self.sanitizes).name
+        except (ValueError, TableNameRefused):
+            return topic
 
     def _lives(self) -> bool:
         try:

@@ -56,6 +56,9 @@ class Registry:
             pid=os.getpid(),
             started=psutil.Process().create_time(),
             host=socket.gethostname(),
+            topic2table=str(settings.topic2table),
+            topic2table_regex=settings.topic2table_regex,
+            sanitizes=settings.sanitize_table_names,
         )
         return Recorder(self._directory / f"{settings.key}.json", entry, left_out)
 

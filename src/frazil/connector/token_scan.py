@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 import structlog
 
+from frazil.connector.registered import Registered
 from frazil.errors import CatalogUnavailable, FrazilError, TableMissing, Terminal
+from frazil.names import sanitise
+from frazil.pipes.naming import default_pipe
 from frazil.pipes.stored import PREFIX as PIPES
+from frazil.pipes.stored import of_channel
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.table import Table
 from frazil.tables.rules.tokens import PREFIX, Tokens, read
@@ -27,6 +31,18 @@ class ConnectorTokens:
     tokens: Tokens
     pipes: tuple[str, ...]
     """The names of the users' pipes that the table has."""
+
+    def pipe_of(self, topic: str, known: Registered | None) -> str:
+        """The pipe that a topic's records come through.
+
+        Args:
+            topic: one that the connector brings here.
+            known: what is known of the connector; None where it never ran from here, and then it is taken for one whose
+                topics are mapped to no tables.
+        """
+        if not self.pipes:
+            return default_pipe(self.table.name.name)
+        return of_channel(self.pipes, known.mapped(topic) if known else sanitise(topic), self.table.name.name)
 
 
 def tables_of(catalog: Catalog) -> Iterator[Table]:

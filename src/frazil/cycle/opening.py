@@ -19,7 +19,7 @@ from frazil.cycle.destinations import Destinations, Routing
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.orphan_cleanup import OrphanCleanup
-from frazil.cycle.pipes import stored_pipes
+from frazil.cycle.pipes import is_default, stored_pipes
 from frazil.cycle.table_policy import TablePolicy
 from frazil.errors import (
     Fenced,
@@ -88,7 +88,9 @@ class Opener:
             TableNotOfRoute: it has something else than the branch.
         """
         table = self._found_or_created(name, topics, branch)
-        whole_records.prepare(table, self._settings.conversion)
+        stored = stored_pipes(table.state())
+        if any(is_default(self._settings, name, facts.topic, stored) for facts in topics):
+            whole_records.prepare(table, self._settings.conversion)
         while True:
             state = table.state()
             known, despite = self.renewal.known(state, str(name))

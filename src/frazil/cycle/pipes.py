@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 import structlog
@@ -26,7 +26,13 @@ class Pipes:
 
     def name(self, topic: str) -> str:
         """What a user's pipe is called that takes a topic's records: as the table that the topic is mapped to."""
-        return self._settings.topic2table.resolve(topic, sanitised=self._settings.sanitize_table_names).name
+        return mapped(self._settings, topic)
+
+    def is_default(self, table: TableName, topic: str, stored: Collection[str]) -> bool:
+        """Whether a topic's records come through the default pipe, to a table that has the users' pipes `stored`."""
+        used = self._used.get((table, topic))
+        gone = used is not None and used.name.lower() != table.name.lower() and used.name not in stored
+        return not gone and is_default(self._settings, table, topic, stored)
 
     def of(self, table: TableName, topic: str, state: TableState, stored: Mapping[str, StoredPipe]) -> PipeSpec | None:
         """The user's pipe between a topic and a table that has these; None where it is the default pipe.
@@ -66,6 +72,17 @@ class Pipes:
         _log.info("records come through a pipe", table=str(table), topic=topic, pipe=spec.name)
         for warning in spec.warnings:
             _log.warning("the pipe may not do what was meant", pipe=spec.name, table=str(table), reason=warning)
+
+
+def mapped(settings: ConnectorSettings, topic: str) -> str:
+    """The name of the table that a topic is mapped to, whatever table it goes to through a pipe of that name."""
+    return settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names).name
+
+
+def is_default(settings: ConnectorSettings, table: TableName, topic: str, stored: Collection[str]) -> bool:
+    """Whether none of the users' pipes of a table takes a topic's records."""
+    names = {each: each for each in stored}
+    return matching(names, mapped(settings, topic)) is None and matching(names, table.name) is None
 
 
 def stored_pipes(state: TableState) -> dict[str, StoredPipe]:

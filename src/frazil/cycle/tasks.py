@@ -232,7 +232,9 @@ class Tasks:
             opened.table.refresh()
             require_clock(opened.table.state(), str(name), time.time())
             # Likewise one that somebody dropped.
-            whole_records.prepare(opened.table, self._settings.conversion)
+            stored = stored_pipes(opened.table.state())
+            if any(self._pipes.is_default(name, topic, stored) for topic in opened.topics):
+                whole_records.prepare(opened.table, self._settings.conversion)
             shape = self._shapes[name] = opened.table.shape()
             self._kept[name], opened.looked_at = shape, time.monotonic()
         self._widths.setdefault(name, _width(self._shapes[name]))

@@ -74,12 +74,23 @@ class InvalidQuery(Terminal):
 
 
 class QueryCancelled(Terminal):
-    """A query was cancelled before it had answered."""
+    """A statement was cancelled before it had answered."""
 
     code = "query_cancelled"
 
-    def __init__(self) -> None:
-        super().__init__("the query was cancelled. Nothing was changed; run it again for an answer.")
+    def __init__(self, *, changes: bool = False) -> None:
+        """What that means.
+
+        Args:
+            changes: whether it was one that changes tables or pipes, and the catalog had been asked for it.
+        """
+        if changes:
+            super().__init__(
+                "the statement was cancelled while the catalog carried it out, which may have happened all the same. "
+                "Look at what there is, with SHOW or DESCRIBE, before you run it again."
+            )
+        else:
+            super().__init__("the query was cancelled. It changed nothing; run it again for an answer.")
 
 
 class NothingSetUp(Terminal):

@@ -128,6 +128,18 @@ class TableNotCreated(Terminal):
         )
 
 
+class TableOptionsRefused(Terminal):
+    """A table cannot be created as it was asked for."""
+
+    code = "table_options"
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(
+            f"the table {table} cannot be created as snowflake.iceberg.create.table.options says: "
+            f"{reason.rstrip('.')}. Leave the option out, or create the table yourself before the start."
+        )
+
+
 class TableNameRefused(Terminal):
     """A topic's table would have a name that no table can have."""
 

@@ -17,6 +17,12 @@ PREFIX: Final = "frazil.pipe."
 On a table the value is what `StoredPipe.encode` gives. On a namespace it is the name of the table that has the pipe,
 for those pipes that are called otherwise than their table."""
 
+_MEMBERS: Final = {"sql", "created", "creator", "comment"}
+"""What a value has; with others it is that of another version, in which the statement may not be all there is."""
+
+_LAST_MOMENT: Final = 253_402_300_799_999
+"""The last ms of the year 9999: later times cannot be shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredPipe:
@@ -53,20 +59,20 @@ def identity_of(sql: str) -> str:
 def decode(name: str, text: str) -> StoredPipe:
     """The pipe that a property's value says.
 
-    A value that frazil did not write is taken for the statement itself: it is refused when it is read, and nobody takes
-    the table for one without a pipe.
+    A value that frazil did not write, or that has members it does not know, is taken for the statement itself: it is
+    refused when it is read, and nobody takes the table for one without a pipe.
     """
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
         found = None
-    if not isinstance(found, Mapping) or not isinstance(found.get("sql"), str):
+    if not isinstance(found, Mapping) or not isinstance(found.get("sql"), str) or found.keys() - _MEMBERS:
         return StoredPipe(name, text, 0, "")
     created, comment = found.get("created"), found.get("comment")
     return StoredPipe(
         name,
         found["sql"],
-        created if isinstance(created, int) else 0,
+        created if isinstance(created, int) and 0 <= created <= _LAST_MOMENT else 0,
         str(found.get("creator", "")),
         comment if isinstance(comment, str) else None,
     )

@@ -118,7 +118,8 @@ def _drop(statement: DropTable, lake: CatalogLake) -> Answer:
         gone = pipes.pipes_of_table(lake.catalog, name)
         if defining.drop(lake.catalog, name):
             _forget(gone, lake)
-            return _said(f"{name.name} successfully dropped.", "Note: its files stay where they are.")
+            files = "were deleted with it" if lake.catalog.deletes_files else "stay where they are"
+            return _said(f"{name.name} successfully dropped.", f"Note: its files {files}.")
         if not statement.if_there:
             raise Refused(f"there is no table {name} any more", statement.name)
     return _said("Drop statement executed successfully; there was no such table.")

@@ -22,7 +22,7 @@ from frazil.queries.spark import NeedsSpark
 from frazil.queries.waiting import Cancelling
 from frazil.snowflake.compiled import Compiled, ResultColumn
 from frazil.snowflake.definitions.values import Definition
-from frazil.snowflake.pipes import PipeStatement
+from frazil.snowflake.pipes import CreatePipe, DropPipe, PipeStatement
 from frazil.snowflake.statements import Describe, Explain, Select, ShowChannels, read
 from frazil.staging.scratch import private_directory
 from frazil.tables.iceberg.catalog import Catalog
@@ -80,9 +80,10 @@ class Engine:
         if isinstance(statement, Explain):
             return self._explain(self._cancelling.wait(lambda: statement.query.compile(self.lake)))
         if isinstance(statement, PipeStatement):
-            return self._cancelling.wait(lambda: pipes.answer(statement, self.lake))
+            changes = isinstance(statement, CreatePipe | DropPipe)
+            return self._cancelling.wait(lambda: pipes.answer(statement, self.lake), changes=changes)
         if isinstance(statement, Definition):
-            return self._cancelling.wait(lambda: definitions.answer(statement, self.lake))
+            return self._cancelling.wait(lambda: definitions.answer(statement, self.lake), changes=True)
         if isinstance(statement, ShowChannels):
             return self._cancelling.wait(lambda: listing.show_channels(statement, self.lake, self._channels))
         if isinstance(statement, Describe):

@@ -19,6 +19,7 @@ from frazil.errors import NothingSetUp, ProgramMissing, SparkNeeded
 from frazil.queries.answer import Answer
 from frazil.queries.engine import Engine
 from frazil.snowflake.compiled import ResultColumn
+from frazil.snowflake.statements import verb
 from frazil.tables.jvm.asked import Asked, asked
 from frazil.tables.jvm.catalog_settings import NeedsSpark
 from frazil.tables.jvm.opening import begin_prepared, opened
@@ -117,6 +118,8 @@ class Rows:
 def query(text: str, *, home: str | Path | None = None, catalog: Mapping[str, str] | str | Path | None = None) -> Rows:
     """Run one statement over the tables of a catalog; may be called from any thread.
 
+    A statement that changes tables or pipes has been carried out when this returns, and its rows say what was done.
+
     Args:
         text: the statement, as for `frazil sql`.
         home: where the embedded catalog lives; default `FRAZIL_HOME`, else `./frazil-data`.
@@ -126,13 +129,14 @@ def query(text: str, *, home: str | Path | None = None, catalog: Mapping[str, st
     Raises:
         InvalidQuery: the statement is none that is run, or names what does not exist.
         InvalidConfiguration: the worker file cannot be read.
-        NothingSetUp: there is no catalog in `home`.
+        NothingSetUp: there is no catalog in `home`, and the statement is no CREATE, which would make it.
         SparkNeeded: only a Spark session can open the catalog, or read a table as it is.
         CatalogUnavailable: the catalog did not answer.
         CatalogNotIceberg: there is no such catalog, or it is not Iceberg's.
         ProgramMissing: there is no Java.
     """
-    engine = Engine(_CATALOGS.catalog(_asked(home, catalog)))
+    # A CREATE may be the first statement of a home.
+    engine = Engine(_CATALOGS.catalog(_asked(home, catalog, makes=verb(text) == "CREATE")))
     try:
         return Rows(engine, engine.answer(text))
     except BaseException:
@@ -169,10 +173,10 @@ _CATALOGS: Final = _Catalogs()
 atexit.register(_CATALOGS.end)
 
 
-def _asked(home: str | Path | None, catalog: Mapping[str, str] | str | Path | None) -> Asked:
+def _asked(home: str | Path | None, catalog: Mapping[str, str] | str | Path | None, *, makes: bool) -> Asked:
     place = Path(home or os.environ.get("FRAZIL_HOME") or "./frazil-data")
     if catalog is None or isinstance(catalog, str | Path):
-        return asked(place, Path(catalog) if catalog is not None else None)
+        return asked(place, Path(catalog) if catalog is not None else None, makes=makes)
     if not catalog:
         raise NothingSetUp("there is no property of a catalog", 'Name one: catalog={"spark.sql.catalog.lake": …}.')
     spark = {key: text for key, text in catalog.items() if key.startswith("spark.")}
@@ -183,7 +187,7 @@ def _opened(wanted: Asked) -> tuple[Sessionless, Catalog]:
     try:
         opening = begin_prepared(wanted)
         try:
-            return opening, opened(opening, to_write=False)
+            return opening, opened(opening, to_write=True)
         except BaseException:
             opening.end()
             raise

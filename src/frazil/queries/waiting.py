@@ -20,15 +20,16 @@ class Cancelling:
         self._interrupts: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._waited: Future[Any] | None = None
+        self._changes = False
         self.is_cancelled = False
 
     def cancel(self) -> None:
         """End what is waited for now, and all that comes after it."""
         with self._lock:
             self.is_cancelled = True
-            interrupts, waited = list(self._interrupts), self._waited
+            interrupts, waited, changes = list(self._interrupts), self._waited, self._changes
         if waited is not None:
-            _settle(waited, QueryCancelled())
+            _settle(waited, QueryCancelled(changes=changes))
         for interrupt in interrupts:
             interrupt()
 
@@ -51,8 +52,12 @@ class Cancelling:
         if self.is_cancelled:
             raise QueryCancelled
 
-    def wait(self, call: Callable[[], _Value]) -> _Value:
+    def wait(self, call: Callable[[], _Value], *, changes: bool = False) -> _Value:
         """What a call into the JVM answers; it goes on unheard if somebody cancels.
+
+        Args:
+            call: the call.
+            changes: whether it changes anything.
 
         Raises:
             QueryCancelled: somebody has.
@@ -68,7 +73,7 @@ class Cancelling:
                 _settle(answer, None, value)
 
         with self._lock:
-            self._waited = answer
+            self._waited, self._changes = answer, changes
         self.check()
         threading.Thread(target=run, name="frazil-planning", daemon=True).start()
         try:

@@ -131,6 +131,15 @@ def split(text: str) -> list[str]:
     return [*found, _blank(text[:begin]) + text[begin:last]] if begin is not None else found
 
 
+def verb(text: str) -> str:
+    """What a text begins with to do, in upper case: `CREATE`, `SELECT`; empty where it has no statement.
+
+    Raises:
+        InvalidQuery: a quote is never closed, or a character cannot be in a query.
+    """
+    return next((str(word.text).upper() for word in tokens(text)), "")
+
+
 def _blank(text: str) -> str:
     return "\n" * text.count("\n") + " " * len(text.rpartition("\n")[2])
 

@@ -97,7 +97,7 @@ def test_what_a_pipe_computes_is_what_a_query_says(worker: Worker, members: dict
     record = written_object([(json.dumps(key), value) for key, value in members.items()])
     written = Table(worker, columns(v="variant")).land(f'{{"v": {record}}}')
     # To a pipe, null is NULL; and a VARIANT has its keys in order, and numbers as they are rather than were written.
-    if not written.written or re.search(r"^null$|[0-9][.eE]|-0", members.get("a", "")):
+    if not written.written or re.search(r"^null$|[0-9][.eE]|-0|{.*:", members.get("a", "")):
         return
     lake = Lake()
     lake.create("T", f"SELECT v FROM read_parquet({literal(str(written.written.path))})")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from frazil.model import Column, LayoutTransform, Primitive
-from frazil.tables.rules.created_layout import wanted_layout
+from frazil.tables.rules.created_layout import missing_columns, wanted_layout
 
 COLUMNS = [Column(1, "ID", Primitive("long")), Column(2, "Name", Primitive("string")), Column(3, "DOC", Primitive("variant"))]  # fmt: skip
 
@@ -41,3 +41,10 @@ def test_what_can_never_be_written_is_said(never: dict[str, object]):
 @pytest.mark.parametrize("text", ["", "[]", '{"partition": 3}', '{"order": [{}]}'])  # fmt: skip
 def test_what_somebody_else_wrote_there_is_no_layout(text: str):
     assert wanted_layout(text, COLUMNS) == "it cannot be read"
+
+
+def test_the_columns_that_are_missing_are_named_once_each():
+    text = json.dumps({"partition": [key("id"), key("later")], "order": [key("later"), key("NAME", quoted=True)]})
+
+    assert missing_columns(text, COLUMNS) == ["later", "NAME"]
+    assert missing_columns("[]", COLUMNS) == []

@@ -16,7 +16,10 @@ ERROR_LOGGING: Final = "frazil.error.logging"
 
 _BOOLEANS: Final = {"ENABLE_SCHEMA_EVOLUTION": EVOLUTION, "ERROR_LOGGING": ERROR_LOGGING}
 _THERE_ARE: Final = sorted({*HONOURED, *_BOOLEANS})
-_LOGGED: Final = "rejected records are logged beside the table in any case (docs/how-to/rejected-records.md)"
+_LOGGED: Final = (
+    "it is kept with the table, and errors.tolerance decides what becomes of rejected records "
+    "(docs/how-to/rejected-records.md)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ def read_option(w: Words) -> Options:
     w.need("=")
     if key in _BOOLEANS:
         value = _boolean(w, key)
-        effects = ((key, _LOGGED),) if key == "ERROR_LOGGING" and value == "false" else ()
+        effects = ((key, _LOGGED),) if key == "ERROR_LOGGING" else ()
         return Options({_BOOLEANS[key]: value}, effects)
     text = w.text_or_none()
     value = text if text is not None else w.word(f"a value of {key}")

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from frazil.errors import CatalogUnavailable, TableMissing
+from frazil.errors import CatalogUnavailable, TableMissing, TableOptionsRefused
 from frazil.model import LOCATION, Column, Conversion, IcebergType, TableName
 from frazil.pipes import record_metadata
 from frazil.pipes.record_metadata import is_metadata
@@ -23,6 +23,7 @@ from frazil.tables.iceberg.java import (
     java_type,
     mapping,
 )
+from frazil.tables.iceberg.layout import REFUSALS
 from frazil.tables.iceberg.syncing import SyncBelow
 from frazil.tables.iceberg.table import CREATED_BY, Table
 from frazil.tables.rules.names import matching, meant
@@ -46,6 +47,9 @@ _LOWER_CASE: Final = frozenset({"GlueCatalog", "HiveCatalog"})
 
 _WITHOUT_PROPERTIES: Final = frozenset({"HadoopCatalog"})
 """Classes of catalogs whose namespaces keep no properties."""
+
+_DIRECTORIES: Final = frozenset({"HadoopCatalog"})
+"""Classes of catalogs that are nothing but directories of tables."""
 
 _NO_SUCH_NAMESPACE: Final = frozenset({"NoSuchNamespaceException", "EntityNotFoundException"})
 """What catalogs throw that list the tables of a namespace they do not have; the second is Glue's own."""
@@ -77,6 +81,9 @@ class Catalog:
         self.name = name
         self.lower_case = str(java.getClass().getSimpleName()) in _LOWER_CASE
         """Whether all its names are in lower case."""
+
+        self.deletes_files = str(java.getClass().getSimpleName()) in _DIRECTORIES
+        """Whether a table that is dropped is gone with its files: the catalog is the directories themselves."""
 
         self._names_pipes = str(java.getClass().getSimpleName()) not in _WITHOUT_PROPERTIES
 
@@ -254,7 +261,7 @@ class Catalog:
         return builder
 
     def drop(self, table: TableName) -> bool:
-        """Forget a table, whose files stay; whether it was there."""
+        """Forget a table; whether it was there. Its files stay, unless the catalog `deletes_files`."""
         return bool(self._java.dropTable(self._identifier(table), False))
 
     def create(self, table: TableName, metadata_type: IcebergType, properties: Mapping[str, str]) -> Any:
@@ -264,13 +271,16 @@ class Catalog:
             table: its name.
             metadata_type: the type of RECORD_METADATA.
             properties: Iceberg's, over those every created table has.
+
+        Raises:
+            TableOptionsRefused: the catalog can have no table with such properties.
+            CatalogUnavailable: the catalog did not do it.
         """
         self.ensure_namespace(table.namespace)
         columns = (Column(1, metadata.COLUMN, metadata_type),)
         schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
-        builder = self.builder(table, schema, {**PROPERTIES_OF_CREATED, **properties})
         try:
-            made = builder.create()
+            made = self.builder(table, schema, {**PROPERTIES_OF_CREATED, **properties}).create()
             if LOCAL.match(str(made.location())):
                 update = made.updateProperties()
                 for key, value in PROPERTIES_ON_LOCAL_DISKS.items():
@@ -279,6 +289,9 @@ class Catalog:
         except java_errors() as error:
             if java_class(error) == "AlreadyExistsException":
                 return self.load(table)
+            if java_class(error) in REFUSALS:
+                said = java_message(error)
+                raise TableOptionsRefused(str(table), said.partition(": ")[2] or said) from error
             raise CatalogUnavailable(f"create the table {table}", java_message(error)) from error
         return made
 

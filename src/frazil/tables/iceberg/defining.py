@@ -80,7 +80,7 @@ def replace(catalog: Catalog, table: TableName, definition: TableDefinition) -> 
 
 
 def drop(catalog: Catalog, table: TableName) -> bool:
-    """Have the catalog forget a table, whose files stay; whether it was there.
+    """Have the catalog forget a table, as `Catalog.drop` does; whether it was there.
 
     Raises:
         CatalogUnavailable: the catalog did not do it.

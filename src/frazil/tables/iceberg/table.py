@@ -42,7 +42,7 @@ from frazil.tables.iceberg.java import (
 from frazil.tables.iceberg.layout import lay_out
 from frazil.tables.iceberg.references import referred_to
 from frazil.tables.iceberg.swap import JvmSwap
-from frazil.tables.rules.created_layout import wanted_layout
+from frazil.tables.rules.created_layout import missing_columns, wanted_layout
 from frazil.tables.rules.expiry import MOST_KEPT, kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.schema import may_evolve, remaining, schema_to_json
 
@@ -90,6 +90,8 @@ class Table:
         """When the table was last changed before it was opened here, in ms since the epoch."""
 
         self._swaps = 0
+        self._said_of_layout: str | None = None
+        """Why the table is not laid out as it was asked for, as it was logged last."""
 
     @property
     def uuid(self) -> str:
@@ -185,6 +187,8 @@ class Table:
         rows = int((current.summary("total-records") if current else None) or 0)
         evolves = may_evolve(state.property(EVOLUTION), created=state.property(CREATED_BY) == "true")
         mount_check.require(self.name, self.java, state.metadata_location, has_rows=rows > 0)
+        if rows:
+            self._say_what_layout_lacks(state, columns)
         return WriteShape(
             table=self.name,
             uuid=state.uuid,
@@ -271,9 +275,20 @@ class Table:
             return
         refused = found if isinstance(found, str) else lay_out(self._jvm, self.java, found, LAYOUT_OF_CREATED)
         if refused:
-            _log.warning("a created table is not laid out as it was asked for", table=str(self.name), cause=refused)
+            self._say_of_layout(refused)
         else:
             self.refresh()
+
+    def _say_what_layout_lacks(self, state: JvmState, columns: tuple[Column, ...]) -> None:
+        """Log which columns rows were to be partitioned and sorted by, and did not bring."""
+        asked = state.property(LAYOUT_OF_CREATED)
+        if asked is not None and (missing := missing_columns(asked, columns)):
+            self._say_of_layout(f"no record has brought the column {' or '.join(missing)} so far")
+
+    def _say_of_layout(self, cause: str) -> None:
+        if cause != self._said_of_layout:
+            _log.warning("a created table is not laid out as it was asked for", table=str(self.name), cause=cause)
+        self._said_of_layout = cause
 
     def _java_types(self, kinds: Iterable[IcebergType]) -> list[Any]:
         text = schema_to_json([Column(0, str(number), kind) for number, kind in enumerate(kinds)])

@@ -23,10 +23,8 @@ def wanted_layout(text: str, columns: Sequence[Column]) -> Keys | str | None:
 
     None as long as one of their columns is not there; the reason if files could never be written so.
     """
-    try:
-        document = orjson.loads(text)
-        asked = [[_created_key(each) for each in document.get(kind, [])] for kind in ("partition", "order")]
-    except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError):
+    asked = _asked(text)
+    if asked is None:
         return "it cannot be read"
     found = [[(_column(key, columns), key) for key in keys] for keys in asked]
     known = [[(column, key) for column, key in keys if column is not None] for keys in found]
@@ -42,6 +40,21 @@ def wanted_layout(text: str, columns: Sequence[Column]) -> Keys | str | None:
     if reason := unwritable(layout, columns):
         return reason
     return _named(partition), _named(order)
+
+
+def missing_columns(text: str, columns: Sequence[Column]) -> list[str]:
+    """The columns that a property `LAYOUT_OF_CREATED` names and that are not there."""
+    keys = [key for keys in _asked(text) or () for key in keys]
+    return [*dict.fromkeys(key.column for key in keys if _column(key, columns) is None)]
+
+
+def _asked(text: str) -> list[list[CreatedKey]] | None:
+    """The keys of the partitions and those of the order; None if the text is none of ours."""
+    try:
+        document = orjson.loads(text)
+        return [[_created_key(each) for each in document.get(kind, [])] for kind in ("partition", "order")]
+    except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError):
+        return None
 
 
 def _created_key(found: Any) -> CreatedKey:
