@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.queries.tables import Tables
 
-from frazil.errors import InvalidQuery
+from frazil.errors import CatalogUnavailable, InvalidQuery
 from frazil.model import TableName
 from frazil.pipes.stored import PREFIX
 from frazil.tables.iceberg.java import mapping
@@ -276,3 +276,27 @@ def test_what_cannot_be_is_refused_and_changes_nothing(standing: Tables, text: s
     assert REFUSED[text] in refused.value.message
     assert {row["name"] for row in say(standing, "SHOW TABLES")} == before
     assert list(described(standing, "STANDING"))[:2] == ["A", "K"]
+
+
+def test_a_table_that_cannot_be_read_hides_no_pipe_of_another(tables: Tables):
+    copied = "FROM (SELECT $1:a::INT FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING')))"
+    say(tables, "CREATE TABLE whole (a INT)")
+    say(tables, f"CREATE PIPE of_the_whole AS COPY INTO whole {copied}")
+    say(tables, "CREATE TABLE broken (a INT)")
+    newest = max(
+        (tables.warehouse / "public" / "BROKEN" / "metadata").glob("v*.metadata.json"),
+        key=lambda file: int(file.name.removeprefix("v").split(".")[0]),
+    )
+    kept = newest.read_bytes()
+    for checksum in newest.parent.glob(".*.crc"):
+        checksum.unlink()
+    newest.write_bytes(b"")
+    try:
+        shown, (described,) = say(tables, "SHOW PIPES LIKE 'of_the%'"), say(tables, "DESCRIBE PIPE of_the_whole")
+        with pytest.raises(CatalogUnavailable, match="BROKEN"):
+            say(tables, "DROP TABLE broken")
+    finally:
+        newest.write_bytes(kept)
+        say(tables, "DROP TABLE broken")
+
+    assert [(each["name"], each["table_name"]) for each in (*shown, described)] == [("OF_THE_WHOLE", "WHOLE")] * 2

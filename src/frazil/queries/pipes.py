@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import structlog
 from sqlglot import exp
 
-from frazil.errors import InvalidQuery, TableMissing
+from frazil.errors import CatalogUnavailable, InvalidQuery, TableMissing
 from frazil.model import Conversion, TableName
 from frazil.pipes.sql.compiling import compile_pipe
 from frazil.pipes.stored import PREFIX, StoredPipe, decode, matching
@@ -37,6 +38,8 @@ _HEADS: Final = (
     "definition",
     "comment",
 )
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,12 @@ def answer(statement: PipeStatement, lake: CatalogLake) -> Answer:
 
 
 def pipes_of(catalog: Catalog, namespace: tuple[str, ...]) -> Iterator[FoundPipe]:
-    """The users' pipes of a namespace, by table and name."""
+    """The users' pipes of a namespace, by table and name; of tables that cannot be read, it is logged."""
     for table in catalog.list_tables(namespace):
-        yield from pipes_of_table(catalog, table)
+        try:
+            yield from pipes_of_table(catalog, table)
+        except CatalogUnavailable as error:
+            _log.error("a table is passed over: it cannot be read", table=str(table), cause=str(error))
 
 
 def pipes_of_table(catalog: Catalog, table: TableName) -> list[FoundPipe]:

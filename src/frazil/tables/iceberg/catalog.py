@@ -244,6 +244,9 @@ class Catalog:
             properties = mapping(self.jvm, self.load(table).properties())
         except TableMissing:
             return []
+        except CatalogUnavailable as error:
+            _log.error("a table is passed over: it cannot be read", table=str(table), cause=str(error))
+            return []
         return [key.removeprefix(PREFIX) for key in properties if key.startswith(PREFIX)]
 
     def exists(self, table: TableName) -> bool:
