@@ -16,9 +16,12 @@ Point = Literal[
     "after_stage",
     "before_swap",
     "after_swap",
+    "before_delivery",
+    "after_append",
+    "after_delivery",
     "before_acknowledge",
 ]
-"""Where a fault can be injected, in the order one cycle reaches them; most cycles change no table."""
+"""Where a fault can be injected, in the order one cycle reaches them; most change no table, and deliver nothing."""
 
 POINTS: tuple[Point, ...] = get_args(Point)
 

@@ -70,6 +70,7 @@ ROWS: tuple[tuple[str, str, str | None], ...] = (
     ("errors.log.include.messages", "true", "on"),
     ("errors.retry.timeout", "-1", "never"),
     ("errors.retry.delay.max.ms", "9223372036854775807", "-1"),
+    ("errors.deadletterqueue.topic.name", "dlq", "dead letters"),
     ("errors.deadletterqueue.context.headers.enable", "true", "on"),
     ("errors.deadletterqueue.topic.replication.factor", "3", "three"),
     ("enable.mdc.logging", "true", "on"),

@@ -266,7 +266,7 @@ def test_all_problems_are_reported_at_once() -> None:
         ("key.converter", "io.confluent.connect.avro.AvroConverter", "is not built yet"),
         ("value.converter", "io.confluent.connect.avro.AvroConverter", "is not built yet"),
         ("value.converter.schemas.enable", "true", "Write false"),
-        ("errors.deadletterqueue.topic.name", "dlq", "not built yet"),
+        ("errors.deadletterqueue.topic.name", "dead letters", "cannot be a Kafka topic"),
         ("snowflake.enable.schematization", "no", "neither true nor false"),
         ("snowflake.ingestion.method", "SNOWPIPE", "Write SNOWPIPE_STREAMING"),
         ("header.converter", "org.acme.Headers", "SimpleHeaderConverter"),

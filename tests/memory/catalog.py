@@ -106,6 +106,13 @@ class MemoryCatalog:
             self.create(name, [told], {CREATED_BY: "true", **create})
         return MemoryTarget(self, name)
 
+    def errors(self, name: TableName, columns: Sequence[Column]) -> MemoryTarget:
+        """The error table of that name, created with those columns if it is missing."""
+        self.ask("errors", name)
+        if name not in self.tables:
+            self.create(name, columns, {CREATED_BY: "true"})
+        return MemoryTarget(self, name)
+
     def create(self, name: TableName, columns: Sequence[Column], properties: Mapping[str, str]) -> MemoryTable:
         """Make a table, in place of one of that name; its uuid is new."""
         self.tables[name] = MemoryTable(self.files, self.clock, columns, properties)

@@ -330,6 +330,9 @@ class MemorySource:
         """Nothing: staging in memory knows the cluster."""
         return ReaderSpec(self.kind)
 
+    def dead_letters(self) -> None:
+        """Nowhere."""
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -129,14 +129,13 @@ def test_columns_may_be_called_as_what_other_columns_are_told():
 
 
 @pytest.mark.parametrize("value", ["TRUE", "FALSE"])
-def test_error_logging_is_kept_and_said_to_change_nothing_whatever_it_is(value: str):
+def test_error_logging_is_kept_with_the_table(value: str):
     for options in (
         read(f"CREATE TABLE t (c INT) ERROR_LOGGING = {value}"),
         read(f"ALTER TABLE t SET ERROR_LOGGING = {value}").change,
     ):
         assert options.properties == {"frazil.error.logging": value.lower()}
-        assert [option for option, _ in options.no_effect] == ["ERROR_LOGGING"]
-        assert "errors.tolerance decides" in options.no_effect[0][1]
+        assert options.no_effect == ()
 
 
 def test_options_become_properties_or_are_said_to_change_nothing():
@@ -151,7 +150,7 @@ def test_options_become_properties_or_are_said_to_change_nothing():
         "frazil.schema.evolution": "true",
         "frazil.error.logging": "false",
     }
-    assert [option for option, _ in table.no_effect] == ["EXTERNAL_VOLUME", "ERROR_LOGGING"]
+    assert [option for option, _ in table.no_effect] == ["EXTERNAL_VOLUME"]
     assert table.if_missing
 
 

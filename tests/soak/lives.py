@@ -29,7 +29,10 @@ WHILE_STARTING: Final = "killed while starting"
 EARLY: Final = (DURING_OPEN, WHILE_STARTING)
 """Ends of a process that has not landed anything yet."""
 
-AT_POINTS: Final = tuple(f"killed at {point}" for point in POINTS if not point.endswith("_evolve"))
+_NOT_REACHED: Final = ("before_evolve", "after_evolve", "before_delivery", "after_append", "after_delivery")
+"""Where no process comes whose table never changes, and that delivers nothing."""
+
+AT_POINTS: Final = tuple(f"killed at {point}" for point in POINTS if point not in _NOT_REACHED)
 KILLS: Final = ("killed", WHILE_STARTING, *AT_POINTS, "JVM killed")
 """Ends by `kill -9`: of the process with all that belongs to it, or of its JVM alone."""
 

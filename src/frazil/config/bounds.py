@@ -65,8 +65,6 @@ OF_KEYS: Mapping[str, Bound] = {
     "enable.streaming.channel.offset.verification": _FLAG,
     "enable.streaming.client.optimization": _FLAG,
     "enable.task.fail.on.authorization.errors": _FLAG,
-    "errors.deadletterqueue.context.headers.enable": _FLAG,
-    "errors.deadletterqueue.topic.replication.factor": _number(-1),
     "errors.retry.delay.max.ms": _number(0),
     "errors.retry.timeout": _number(-1),
     "jmx": _FLAG,

@@ -9,6 +9,7 @@ from pydantic import AliasChoices as Keys
 from pydantic import Field
 
 from frazil.config import consumer, values
+from frazil.config.settings_base import Flag
 from frazil.config.source import SourceKeys, SourceSettings
 from frazil.errors import Problem
 
@@ -56,6 +57,22 @@ class KafkaSettings(SourceSettings):
         default="read_uncommitted",
     )
     """Whether records of open and aborted transactions are read (`read_uncommitted`) or not (`read_committed`)."""
+
+    dead_letter_topic: Annotated[str | None, values.by(values.topic)] = Field(
+        validation_alias=Keys("errors.deadletterqueue.topic.name"), default=None
+    )
+    """The topic that rejected records go to, with their own bytes, once they are committed; with
+    `errors.tolerance=all`. It is made if it is missing."""
+
+    dead_letter_replication: Annotated[int, values.by(values.integer(at_least=-1))] = Field(
+        validation_alias=Keys("errors.deadletterqueue.topic.replication.factor"), default=3
+    )
+    """How many brokers have the dead-letter topic, where it is made; -1 leaves that to the brokers."""
+
+    dead_letter_headers: Flag = Field(
+        validation_alias=Keys("errors.deadletterqueue.context.headers.enable"), default=False
+    )
+    """Whether headers of records in the dead-letter topic say why they were rejected, by Kafka Connect's names."""
 
     consumer: Mapping[str, str] = Field(validation_alias=Keys("consumer.*"), default_factory=dict, repr=False)
     """All other consumer keys, `consumer.override.*` over `consumer.*`, as librdkafka takes them. May hold secrets,

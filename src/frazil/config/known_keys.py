@@ -66,7 +66,7 @@ _SNOWFLAKE_CACHE = "tables are looked up in the catalog, nothing is cached by ti
 _SNOWFLAKE_CLIENT = "it tunes the Snowflake client, which takes no part"
 _SNOWPIPE_FILES = "it belongs to Snowpipe's staged files, which do not exist here"
 _PROMETHEUS = "frazil serves no metrics over HTTP; `frazil channels` shows counters and lag"
-_DEAD_LETTER = "it belongs to a dead-letter topic, and none is written"
+_PRODUCER = "what writes the dead-letter topic connects as the consumer does"
 _CHANNELS = "channels always belong to the connector of their name"
 
 NO_EFFECT: Mapping[str, str] = {
@@ -77,8 +77,6 @@ NO_EFFECT: Mapping[str, str] = {
     "enable.streaming.channel.offset.verification": "offsets are always verified, in every commit",
     "enable.streaming.client.optimization": _SNOWFLAKE_CLIENT,
     "enable.task.fail.on.authorization.errors": "no Snowflake session takes part that could expire",
-    "errors.deadletterqueue.context.headers.enable": _DEAD_LETTER,
-    "errors.deadletterqueue.topic.replication.factor": _DEAD_LETTER,
     "errors.retry.delay.max.ms": "frazil paces its own retries",
     "errors.retry.timeout": "converting a record again gives the same result, so it is not retried",
     "jmx": "there are no JMX beans; `frazil channels` shows counters and lag",
@@ -112,13 +110,10 @@ NO_EFFECT: Mapping[str, str] = {
 
 NO_EFFECT_PREFIXES: Mapping[str, str] = {
     "admin.override.": "it is for an admin client of Kafka Connect, which takes no part",
-    "producer.override.": _DEAD_LETTER,
+    "producer.override.": _PRODUCER,
 }
 
 NOT_YET: Mapping[str, NotYet] = {
-    "errors.deadletterqueue.topic.name": NotYet(
-        "a dead-letter topic is", instead="Remove the key; with errors.tolerance=all rejects are kept in files."
-    ),
     "predicates": NotYet("predicates of transforms are"),
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."

@@ -144,6 +144,10 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """What a record that cannot become a row does: `none` stops the connector, `all` sets the record aside and
     goes on."""
 
+    errors_table: Flag = Field(validation_alias=Keys("frazil.errors.table"), default=False)
+    """Whether rejected records go to an error table, `<TABLE>_ERRORS` beside their table; a table whose property
+    ERROR_LOGGING is true has one in any case. With `errors.tolerance=all`."""
+
     errors_log_enable: Flag = Field(validation_alias=Keys("errors.log.enable"), default=False)
     """Whether rejected records are logged: once a minute for each reason, with their number and where the first is."""
 

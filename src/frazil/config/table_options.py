@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from frazil.model import LAYOUT_OF_CREATED, LOCATION, CreatedKey
+from frazil.model import ERROR_LOGGING, LAYOUT_OF_CREATED, LOCATION, CreatedKey
 
 _OPTION = re.compile(
     r"""(?P<key>[A-Za-z]\w*)\s*=\s*(?:'(?P<single>(?:[^']|'')*)'|"(?P<double>[^"]*)"|(?P<bare>[^\s,'"()=]+))"""
@@ -225,6 +225,7 @@ HONOURED: Mapping[str, Callable[[str], dict[str, str]]] = {
     "COMMENT": lambda value: {"comment": value},
     "ENABLE_ICEBERG_MERGE_ON_READ": _merge_on_read,
     "ENABLE_SCHEMA_EVOLUTION": _schema_evolution,
+    "ERROR_LOGGING": lambda value: {ERROR_LOGGING: str(_boolean("ERROR_LOGGING", value)).lower()},
     "ICEBERG_VERSION": _version,
     "TARGET_FILE_SIZE": _target_file_size,
 }
@@ -239,7 +240,6 @@ NO_EFFECT: Mapping[str, str] = {
     "CATALOG_SYNC": "the Spark catalog holds the tables",
     "CHANGE_TRACKING": "Iceberg's snapshots tell what changed",
     "ENABLE_DATA_COMPACTION": "frazil compacts nothing by itself (docs/how-to/maintenance.md)",
-    "ERROR_LOGGING": "errors.tolerance decides what becomes of rejected records",
     "EXTERNAL_VOLUME": _PLACE,
     "MAX_DATA_EXTENSION_TIME_IN_DAYS": "there are no Snowflake streams",
     "PATH_LAYOUT": _PLACE,

@@ -148,6 +148,16 @@ def topics(text: str) -> tuple[str, ...]:
     return names
 
 
+def topic(text: str) -> str | None:
+    """The name of a topic; None if there is none."""
+    name = text.strip()
+    if not name:
+        return None
+    if not _TOPIC.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be a Kafka topic; write up to 249 letters, digits, '.', '_' and '-'")
+    return name
+
+
 def regex(text: str) -> str:
     """A regular expression that Java and Python read alike."""
     try:

@@ -10,6 +10,7 @@ import structlog
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import advances, first_reject, last_error, moved, parts, stray
+from frazil.cycle.delivery import Delivery
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.quiet_tables import QuietTables
@@ -41,6 +42,7 @@ class Committing:
         pool: TablePool,
         uncommitted: Uncommitted,
         warnings: WarningsLog,
+        delivery: Delivery,
         needed: Callable[[TableName], int | None],
     ) -> None:
         """Commit; `needed` gives the sequence number from which on somebody needs the snapshots of a table, if any."""
@@ -51,15 +53,24 @@ class Committing:
         self._together = pool
         self._uncommitted = uncommitted
         self._warnings = warnings
+        self._delivery = delivery
         self._needed = needed
         self._quiet = QuietTables(tables.branching)
 
     def settle(self) -> None:
         """Commit what is only known here of tables that had nothing to commit: no cycle is to follow."""
-        held = [opened for opened in self._set.working().values() if opened.holds]
-        for answer in self._together.each(lambda opened: self._opener.move(opened, opened.tokens), held):
+        working = self._set.working().values()
+        held = [opened for opened in working if opened.holds or self._delivery.owes(opened)]
+        for answer in self._together.each(
+            lambda opened: self._opener.move(opened, self._delivery.struck_off(opened)), held
+        ):
             if isinstance(answer, FrazilError):
                 _log.info("a quiet table's tokens stay as they were", cause=answer.message)
+
+    def deliver(self) -> None:
+        """Deliver what was rejected (step 7)."""
+        if self._settings.errors_tolerance == "all":
+            self._together.each(self._delivery.deliver, [*self._set.working().values()])
 
     def commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Commit, one swap a table. A table that cannot commit is left out, and does not stop the others."""
@@ -81,10 +92,11 @@ class Committing:
         self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
     ) -> Committed:
         table, stage = opened.table, self._tasks.stage(opened)
-        progress = advances(staged, opened.tokens)
+        before = self._delivery.struck_off(opened)
+        progress = advances(staged, before)
         if (partition := stray(staged, progress)) is not None:
             raise StageFailed(f"{partition} for {table.name}", "what was staged does not follow the table's token")
-        tokens = moved(opened.tokens, progress, facts, time.time_ns() // 1_000_000)
+        tokens = moved(before, progress, facts, time.time_ns() // 1_000_000)
         files = [file for part in staged for file in part.files]
         keeps_rejects = self._settings.errors_tolerance == "all"
         reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]

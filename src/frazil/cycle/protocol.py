@@ -37,6 +37,7 @@ from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
 from frazil.cycle.committing import Committing, by_table
 from frazil.cycle.data_loss import DataLossPolicy
+from frazil.cycle.delivery import Delivery
 from frazil.cycle.destinations import Routing, destinations
 from frazil.cycle.evolving import Evolving
 from frazil.cycle.identity import Absences, require_same_topics
@@ -134,7 +135,15 @@ class Ingestion:
 
         self.notices = WarningsLog(settings)
         self._committing = Committing(
-            settings, self._opener, self._set, self._tasks, self._together, self._uncommitted, self.notices, needed
+            settings,
+            self._opener,
+            self._set,
+            self._tasks,
+            self._together,
+            self._uncommitted,
+            self.notices,
+            Delivery(settings, catalog, source),
+            needed,
         )
 
     @property
@@ -242,6 +251,7 @@ class Ingestion:
         committed = self._committing.commit(staged, facts)  # 6
         clock.lap("commit")
         faults.reach("after_swap")
+        self._committing.deliver()  # 7
         faults.reach("before_acknowledge")
         self._acknowledging.publish(committed)  # 8
         clock.lap("acknowledge")
@@ -255,6 +265,7 @@ class Ingestion:
         return report
 
     def _idle(self) -> CycleReport:
+        self._committing.deliver()
         if self._acknowledging.owes:
             self._acknowledging.publish()
         self._end_cycle()

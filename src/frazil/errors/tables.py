@@ -140,6 +140,19 @@ class TableOptionsRefused(Terminal):
         )
 
 
+class ErrorTableUnfit(Terminal):
+    """A table has the name of an error table, and other columns."""
+
+    code = "error_table"
+
+    def __init__(self, table: str, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"rejected records cannot be appended to {table}: it lacks, or has otherwise, {', '.join(columns)} of the "
+            "columns of an error table. Rename that table or drop it; frazil makes its own, and appends what has been "
+            "rejected by then."
+        )
+
+
 class TableNameRefused(Terminal):
     """A topic's table would have a name that no table can have."""
 

@@ -4,7 +4,7 @@ They are pickled between Spark's driver and its Python workers, so they hold pla
 """
 
 from frazil.model.channels import ChannelStatus
-from frazil.model.contract import EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
+from frazil.model.contract import ERROR_LOGGING, EVOLUTION, RESCUED, SchemaContract, TableRules, is_rescued_name
 from frazil.model.conversion import Conversion, ConverterSpec, MetadataPart, TransformSpec
 from frazil.model.layout import (
     LAYOUT_OF_CREATED,
@@ -38,6 +38,7 @@ from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange,
 from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, ReadObject, TableTask, Task, WriteShape
 
 __all__ = [
+    "ERROR_LOGGING",
     "EVOLUTION",
     "LAYOUT_OF_CREATED",
     "LOCATION",

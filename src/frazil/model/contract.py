@@ -14,6 +14,9 @@ Rule: TypeAlias = Literal["evolve"] | Fate
 RESCUED: Final = "_RESCUED_DATA"
 """The column of rescued values, with their keys and where their record lies."""
 
+ERROR_LOGGING: Final = "frazil.error.logging"
+"""The table property that says whether the table has an error table."""
+
 EVOLUTION: Final = "frazil.schema.evolution"
 """The table property that says `true` or `false` to evolution; without it, the tables that frazil created evolve."""
 

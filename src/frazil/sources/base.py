@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
-from frazil.model import PartitionId, Position, Range, ReaderSpec, SourcePartition, StagedRange, StageFailure
+from frazil.model import PartitionId, Position, Range, ReaderSpec, Reject, SourcePartition, StagedRange, StageFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,22 @@ class Source(Protocol):
     def reader(self) -> ReaderSpec:
         """What a task needs to read from this source."""
 
+    def dead_letters(self) -> DeadLetters | None:
+        """Where rejected records go, if the connector says so."""
+
     def close(self) -> None:
         """Give connections back."""
+
+
+class DeadLetters(Protocol):
+    """Where rejected records go."""
+
+    def send(self, rejects: Iterable[Reject], connector: str) -> None:
+        """Send records, and wait until they are all there; some may be there twice afterwards.
+
+        Raises:
+            BrokerUnavailable, BrokerRefused: some of them are not there.
+        """
 
 
 class ReadFailed(Exception):

@@ -47,6 +47,10 @@ class RemoteLocation:
             raise
         source.unlink()
 
+    def read(self) -> pa.NativeFile:
+        """The file, opened to be read at any place."""
+        return self.system.open_input_file(self.path)
+
     def delete(self) -> None:
         """Delete the file, if it is there."""
         with suppress(FileNotFoundError):

@@ -64,6 +64,15 @@ class Storage:
             else:
                 local.move(source, target, synced=self._synced)
 
+    def read(self, location: str) -> pa.NativeFile | None:
+        """A file, opened to be read at any place; None if there is none."""
+        with self._errors_of(location):
+            path = local_path(location)
+            try:
+                return pa.OSFile(str(path)) if path is not None else place(location, self._access).read()
+            except FileNotFoundError:
+                return None
+
     def holds(self, location: str) -> bool:
         """Whether the file that somebody moved there is to be found from here; where it is no path, it always is."""
         path = local_path(location)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from frazil.model import Conversion, SchemaChange, StagedFile, TableName, WriteShape
+from frazil.model import Column, Conversion, SchemaChange, StagedFile, TableName, WriteShape
 from frazil.tables.rules.state import SnapshotState, TableState
 
 
@@ -165,6 +165,13 @@ class TableCatalog(Protocol):
         """The tables of users' pipes that are called otherwise than their table, by the pipe's name.
 
         What it says may be out of date: a pipe is there if its table has it.
+        """
+
+    def errors(self, name: TableName, columns: Sequence[Column]) -> WritableTable:
+        """The error table of that name, created with those columns if it is missing.
+
+        Raises:
+            CatalogUnavailable: the catalog did not answer.
         """
 
     def open(self, name: TableName, create: Mapping[str, str] | None, conversion: Conversion) -> WritableTable:

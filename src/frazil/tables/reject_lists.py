@@ -7,6 +7,7 @@ catalog gives out credentials for each table, they live under the table's own `_
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ class RejectList:
     files: tuple[str, ...]
     previous: str | None
     """The list of an earlier commit that is not delivered either."""
+
+    at: int = 0
+    """When it was written, in ms since the epoch."""
 
 
 def directory(table: WritableTable) -> str:
@@ -48,9 +52,10 @@ def list_path(table: WritableTable, stage: Stage) -> str:
 def write_list(table: WritableTable, stage: Stage, files: Sequence[str], previous: str | None) -> RejectList:
     """Write the list of a commit that is about to happen; it is an orphan if the commit does not."""
     path = list_path(table, stage)
-    document = {"v": 1, "commit": stage.id, "table": str(table.name), "files": list(files), "previous": previous}
-    table.write_file(path, orjson.dumps(document))
-    return RejectList(path, stage.id, tuple(files), previous)
+    at = time.time_ns() // 1_000_000
+    named = {"commit": stage.id, "table": str(table.name), "files": list(files), "previous": previous, "at": at}
+    table.write_file(path, orjson.dumps({"v": 1, **named}))
+    return RejectList(path, stage.id, tuple(files), previous, at)
 
 
 def undelivered(table: WritableTable, newest: str | None) -> Iterator[RejectList]:
@@ -58,5 +63,6 @@ def undelivered(table: WritableTable, newest: str | None) -> Iterator[RejectList
     path = newest
     while path is not None:
         document = orjson.loads(table.read_file(path))
-        yield RejectList(path, document["commit"], tuple(document["files"]), document["previous"])
+        files, previous = tuple(document["files"]), document["previous"]
+        yield RejectList(path, document["commit"], files, previous, document.get("at", 0))
         path = document["previous"]

@@ -8,18 +8,11 @@ from typing import Final
 
 from frazil.config.table_options import HONOURED, properties_of, without_effect
 from frazil.errors import InvalidQuery
-from frazil.model import EVOLUTION
+from frazil.model import ERROR_LOGGING, EVOLUTION
 from frazil.snowflake.words import Words
-
-ERROR_LOGGING: Final = "frazil.error.logging"
-"""The table property that keeps ERROR_LOGGING."""
 
 _BOOLEANS: Final = {"ENABLE_SCHEMA_EVOLUTION": EVOLUTION, "ERROR_LOGGING": ERROR_LOGGING}
 _THERE_ARE: Final = sorted({*HONOURED, *_BOOLEANS})
-_LOGGED: Final = (
-    "it is kept with the table, and errors.tolerance decides what becomes of rejected records "
-    "(docs/how-to/rejected-records.md)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +34,7 @@ def read_option(w: Words) -> Options:
     key = w.word("an option")
     w.need("=")
     if key in _BOOLEANS:
-        value = _boolean(w, key)
-        effects = ((key, _LOGGED),) if key == "ERROR_LOGGING" else ()
-        return Options({_BOOLEANS[key]: value}, effects)
+        return Options({_BOOLEANS[key]: _boolean(w, key)})
     text = w.text_or_none()
     value = text if text is not None else w.word(f"a value of {key}")
     if reason := without_effect(key, value):

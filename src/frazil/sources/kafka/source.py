@@ -18,6 +18,7 @@ from frazil.model import Position, Range, ReaderSpec, SourcePartition
 from frazil.sources import kinds
 from frazil.sources.base import Acknowledgement, PartitionFacts, TopicFacts
 from frazil.sources.kafka.admin_client import BrokerAdmin
+from frazil.sources.kafka.dead_letters import DeadLetterTopic
 from frazil.sources.kafka.divergence import Prober, divergences
 from frazil.sources.kafka.faults import QUIET, translate
 from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
@@ -59,6 +60,7 @@ class KafkaSource:
         reset: Literal["earliest", "latest", "none"],
         isolation: Literal["read_uncommitted", "read_committed"],
         policy: StartPolicy | None = None,
+        dead_letters: DeadLetterTopic | None = None,
     ) -> None:
         """Read topics with the keys of librdkafka in `client`.
 
@@ -70,9 +72,11 @@ class KafkaSource:
             reset: where partitions start without an offset, as `auto.offset.reset` says.
             isolation: what a reader sees.
             policy: whose offsets are our own; None for whoever only looks.
+            dead_letters: where rejected records go, if anywhere.
         """
         self._client = dict(client)
         self._group = group
+        self._dead_letters = dead_letters
         self._policy = policy or StartPolicy("", "", group, str(client["bootstrap.servers"]))
         self._truncations = TruncationWatch(self._diverged)
         self._topics = tuple(topics)
@@ -213,6 +217,9 @@ class KafkaSource:
     def reader(self) -> ReaderSpec:
         return ReaderSpec(self.kind, {**self._client, "group.id": self._group, "isolation.level": self._isolation})
 
+    def dead_letters(self) -> DeadLetterTopic | None:
+        return self._dead_letters
+
     def close(self) -> None:
         self._consumer.close()
 
@@ -271,8 +278,21 @@ def open_source(settings: ConnectorSettings, own: KafkaSettings) -> KafkaSource:
         settings.on_table_missing,
         settings.on_table_replaced,
     )
+    dead_letters = own.dead_letter_topic and DeadLetterTopic(
+        _without_consumer_keys(own.client),
+        own.dead_letter_topic,
+        own.dead_letter_replication,
+        context=own.dead_letter_headers,
+    )
     return KafkaSource(
-        own.client, own.group_id, own.topics, own.topics_regex, own.auto_offset_reset, own.isolation_level, policy
+        own.client,
+        own.group_id,
+        own.topics,
+        own.topics_regex,
+        own.auto_offset_reset,
+        own.isolation_level,
+        policy,
+        dead_letters or None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -169,6 +169,14 @@ class Catalog:
             _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
         return table
 
+    def errors(self, name: TableName, columns: Sequence[Column]) -> Table:
+        """The error table of that name, created with those columns if it is missing."""
+        try:
+            java = self.load(name)
+        except TableMissing:
+            java = self._created(name, columns, {})
+        return self._wrapped(name, java, Conversion())
+
     def table(self, name: TableName) -> Table:
         """The table of that name as it is, to be read; whether frazil can write it is not asked.
 
@@ -279,8 +287,10 @@ class Catalog:
             TableOptionsRefused: the catalog can have no table with such properties.
             CatalogUnavailable: the catalog did not do it.
         """
+        return self._created(table, (Column(1, metadata.COLUMN, metadata_type),), properties)
+
+    def _created(self, table: TableName, columns: Sequence[Column], properties: Mapping[str, str]) -> Any:
         self.ensure_namespace(table.namespace)
-        columns = (Column(1, metadata.COLUMN, metadata_type),)
         schema = java_type(self.jvm, SCHEMA_PARSER).fromJson(schema_to_json(columns))
         try:
             made = self.builder(table, schema, {**PROPERTIES_OF_CREATED, **properties}).create()

@@ -1,0 +1,77 @@
+"""The table of a table's rejects: its columns, and which reject lists it has. Pure.
+
+What it has, one property of it says for each table and connector: the newest commit whose rejects it has. That is set
+in the swap that appends them, so each is there once, whatever ends the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from frazil.model import Column, IcebergType, ListType, Primitive, StructType, TableName
+from frazil.tables.reject_lists import RejectList
+
+SUFFIX: Final = "_ERRORS"
+"""What the name of the table ends with."""
+
+_DELIVERED: Final = "frazil.delivered."
+
+_TEXT: Final = Primitive("string")
+_BYTES: Final = Primitive("binary")
+_MOMENT: Final = Primitive("timestamptz")
+_HEADER: Final[IcebergType] = StructType((Column(16, "name", _TEXT), Column(17, "value", _BYTES)))
+
+PARTITIONS: Final = {"int32": Primitive("int"), "int64": Primitive("long"), "string": _TEXT}
+"""Types of partitions and offsets in the table, by Arrow's in reject files: a source has its own."""
+
+
+def columns(partition: Primitive, offset: Primitive) -> tuple[Column, ...]:
+    """The columns, with the ids that a catalog gives to those of a new table.
+
+    Args:
+        partition: the type of the source's partitions.
+        offset: the type of its offsets.
+    """
+    kinds: dict[str, IcebergType] = {
+        "connector": _TEXT,
+        "topic": _TEXT,
+        "partition": partition,
+        "offset": offset,
+        "timestamp": _MOMENT,
+        "stage": _TEXT,
+        "code": _TEXT,
+        "message": _TEXT,
+        "column": _TEXT,
+        "key": _BYTES,
+        "value": _BYTES,
+        "headers": ListType(15, _HEADER, element_required=False),
+        "commit": _TEXT,
+        "rejected_at": _MOMENT,
+    }
+    return tuple(Column(number, name, kind) for number, (name, kind) in enumerate(kinds.items(), 1))
+
+
+def name_of(table: TableName) -> TableName:
+    """What the table of a table's rejects is called."""
+    return TableName(table.namespace, table.name + SUFFIX)
+
+
+def mark(connector: str, uuid: str) -> str:
+    """The property that says what the table has of a connector's rejects of the table with that uuid."""
+    return f"{_DELIVERED}{connector}.{uuid}"
+
+
+def missing(lists: Iterable[RejectList], newest: str | None) -> list[RejectList]:
+    """The lists that a table does not have yet, oldest first.
+
+    Args:
+        lists: those that are not delivered, newest first.
+        newest: the commit of the newest list that it has; None for none.
+    """
+    found: list[RejectList] = []
+    for each in lists:
+        if each.commit == newest:
+            break
+        found.append(each)
+    return found[::-1]
