@@ -74,7 +74,7 @@ def writer(schema: Schema | None) -> Write:
 
 
 def _compiled(schema: Schema, known: dict[int, _Plain]) -> _Plain:
-    """A function for values, nulls and defaults; `known` has those of the schemas around this one: it may be in itself."""
+    """A function for values, nulls and defaults; `known` has those of the schemas around it, itself perhaps."""
     if id(schema) in known:
         return lambda value: known[id(schema)](value)
     known[id(schema)] = _without_schema  # until it is known

@@ -122,10 +122,10 @@ def _map(schema: Schema) -> Read:
 def _integer(value: Any, schema: Schema) -> int:
     number = _number(value)
     if number is None or number.adjusted() >= _MOST_DIGITS or number != number.to_integral_value():
-        _refuse(value, schema)
+        raise _misfit(value, schema)
     bits = _BITS[schema.type]
     if not -(1 << bits - 1) <= number < 1 << bits - 1:
-        _refuse(value, schema)
+        raise _misfit(value, schema)
     return int(number)
 
 
@@ -163,11 +163,11 @@ def _time(value: Any, schema: Schema) -> int:
 
 def _bytes(value: Any, schema: Schema) -> bytes:
     if not _is_text(value):
-        _refuse(value, schema)
+        raise _misfit(value, schema)
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
-        return _refuse(value, schema)
+        raise _misfit(value, schema) from None
 
 
 def _number(value: Any) -> Decimal | None:
@@ -187,4 +187,8 @@ def _name(schema: Schema) -> str:
 
 
 def _refuse(value: Any, schema: Schema) -> Any:
-    raise Unfit(f"a value that is no {_name(schema)!r}, as its schema says: {shown(value)}")
+    raise _misfit(value, schema)
+
+
+def _misfit(value: Any, schema: Schema) -> Unfit:
+    return Unfit(f"a value that is no {_name(schema)!r}, as its schema says: {shown(value)}")
