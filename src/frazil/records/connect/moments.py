@@ -33,3 +33,15 @@ def time(millis: int) -> str:
 def _year(year: int) -> str:
     """Four digits; ISO 8601 gives the years that need more, or are before the first, a sign."""
     return f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
+
+
+def fine_timestamp(value: int, digits: int) -> str:
+    """An ISO timestamp without zone, of fractions of a second since the epoch, with all of their digits."""
+    seconds, fraction = divmod(value, 10**digits)
+    return f"{timestamp(seconds * 1000).removesuffix('.000Z')}.{fraction:0{digits}}"
+
+
+def fine_time(value: int, digits: int) -> str:
+    """The time of a day, of fractions of a second since midnight, with all of their digits."""
+    seconds, fraction = divmod(value, 10**digits)
+    return f"{time(seconds * 1000).removesuffix('.000')}.{fraction:0{digits}}"
