@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from frazil.records.connect import moments
 from frazil.records.connect.data import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, Field, Moment, Schema, Struct, Type
+from frazil.records.connect.json_text import shortest
 from frazil.records.connect.json_values import from_unscaled
 from frazil.records.connect.unreadable import Unreadable, shown
 
@@ -64,6 +65,9 @@ class Translation:
     nulls_stay: bool = False
     """Whether a null is null though its field has a default (`ignore.default.for.nullables`)."""
 
+    plain: bool = False
+    """Whether values are those of JSON without a schema: records are dicts, and unions have no sign of their branch."""
+
     done: dict[str, AvroType] = field(default_factory=dict)
     open: dict[str, list[Schema]] = field(default_factory=dict)
     """Records whose fields are not known yet, and every schema that waits for them."""
@@ -94,7 +98,8 @@ class Translation:
         if name == "null":
             return AvroType("null", Schema(Type.STRING, optional=True), _same)
         if name in _PRIMITIVES:
-            return AvroType(name, Schema(_PRIMITIVES[name]), _same)
+            convert = shortest if self.plain and name == "float" else _same
+            return AvroType(name, Schema(_PRIMITIVES[name]), convert)
         for full in dict.fromkeys((_full(name, namespace), name)):
             if full in self.done:
                 return replace(self.done[full], wire=full)
@@ -132,8 +137,9 @@ class Translation:
             object.__setattr__(waiting, "fields", connect)  # a schema that is in itself has no other way
         converts = [(name, found.convert) for name, found in fields]
 
-        def convert(value: Any) -> Struct:
-            return Struct(base, {name: each(value[name]) for name, each in converts})
+        def convert(value: Any) -> Any:
+            values = {name: each(value[name]) for name, each in converts}
+            return values if self.plain else Struct(base, values)
 
         wire = {"type": "record", "name": full, "fields": [{"name": name, "type": each.wire} for name, each in fields]}
         self.done[full] = AvroType(wire, schema, convert)
@@ -204,7 +210,7 @@ class Translation:
     def _alternatives(self, types: list[tuple[bool, AvroType]], optional: bool) -> AvroType:
         wire: list[Any] = []
         named: dict[str, tuple[str, Convert]] = {}
-        fields = []
+        fields: list[Field] = []
         for is_null, found in types:
             if is_null:
                 wire.append(found.wire)
@@ -223,7 +229,8 @@ class Translation:
                 return None
             record, content = value
             name, each = named[record]
-            return Struct(schema, {name: each(content["value"])})
+            found = each(content["value"])
+            return found if self.plain else Struct(schema, {name: found})
 
         return AvroType(wire, schema, convert)
 
@@ -283,8 +290,9 @@ def _entries(wire: Any, item: AvroType) -> AvroType:
         raise refused("a map's entry has no key or value")
 
     def convert(found: Any) -> Any:
-        structs = [item.convert(each).values for each in found]
-        return [(each["key"], each["value"]) for each in structs]
+        entries = [item.convert(each) for each in found]
+        values = [each.values if isinstance(each, Struct) else each for each in entries]
+        return [(each["key"], each["value"]) for each in values]
 
     return AvroType(wire, Schema(Type.MAP, key=key.schema, value=value.schema), convert)
 

@@ -111,7 +111,7 @@ def _present(schema: Schema, known: dict[int, _Plain]) -> _Plain:
         case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
             return _integer(schema)
         case Type.FLOAT32:
-            return _checked(schema, float | int, _single)
+            return _checked(schema, float | int, lambda value: _double(shortest(value)))
         case Type.FLOAT64:
             return _checked(schema, float | int, _double)
         case Type.BOOLEAN:
@@ -235,9 +235,9 @@ def _double(value: float) -> Any:
     return "NaN" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
 
 
-def _single(value: float) -> Any:
-    """The shortest digits that tell a 32-bit number from all others, as Java prints it."""
-    return _double(value) if not math.isfinite(value) else float(str(np.float32(value)))
+def shortest(value: float) -> float:
+    """The number of the shortest digits that tell a 32-bit number from all others, as Java prints it."""
+    return float(str(np.float32(value))) if math.isfinite(value) else value
 
 
 def _decimal(value: Decimal) -> Any:

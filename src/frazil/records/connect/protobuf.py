@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from confluent_kafka.schema_registry.common.protobuf import _init_pool
@@ -41,8 +42,8 @@ class ProtobufDecoder:
     """
 
     registry: Registry
-    translation: Mapping[str, bool] = field(default_factory=dict)
-    """What `MessageTranslation` is told."""
+    translation: Callable[[], MessageTranslation] = MessageTranslation
+    """Makes what translates a message; each has its own."""
 
     files: dict[int, Any] = field(default_factory=dict)
     """File descriptors by schema id."""
@@ -80,7 +81,7 @@ class ProtobufDecoder:
                 raise Unreadable(f"is of a message with the indexes {list(indexes)}, which schema '{number}' has not")
             descriptor = list(inner)[index]
             inner = descriptor.nested_types
-        schema, convert = MessageTranslation(**self.translation).message(descriptor)
+        schema, convert = self.translation().message(descriptor)
         return _Reader(schema, GetMessageClass(descriptor), convert, writer(schema))
 
     def _file(self, number: int) -> Any:
@@ -121,11 +122,12 @@ def protobuf_decoder(options: Mapping[str, str]) -> ProtobufDecoder:
     def is_true(name: str, default: str = "false") -> bool:
         return options.get(name, default).lower() == "true"
 
-    translation = {
-        "flat_oneofs": is_true("flatten.unions"),
-        "indexed_oneofs": is_true("generate.index.for.unions", "true"),
-        "bare_wrappers": is_true("wrapper.for.nullables"),
-    }
+    translation = partial(
+        MessageTranslation,
+        flat_oneofs=is_true("flatten.unions"),
+        indexed_oneofs=is_true("generate.index.for.unions", "true"),
+        bare_wrappers=is_true("wrapper.for.nullables"),
+    )
     return ProtobufDecoder(registry(options, "serialized"), translation)
 
 

@@ -79,7 +79,7 @@ class MessageTranslation:
 
     def _is_synthetic(self, oneof: Any) -> bool:
         """What the compiler makes of a field that is optional in proto3."""
-        return len(oneof.fields) == 1 and oneof.name == f"_{oneof.fields[0].name}"
+        return bool(len(oneof.fields) == 1 and oneof.name == f"_{oneof.fields[0].name}")
 
     def _oneof(self, oneof: Any) -> tuple[str, Schema, Convert]:
         members = {each.name: self._single(each) for each in oneof.fields}
