@@ -1,0 +1,55 @@
+"""ReplaceField: leaves fields out, and gives others new names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from frazil.records.connect.data import Record, Schema, SchemaAndValue
+from frazil.records.smt.java_text import split
+from frazil.records.smt.options import Options
+from frazil.records.smt.schemas import Remembered, field_value, struct, struct_schema
+from frazil.records.smt.transformation import OfPart, Part, plain
+
+
+class ReplaceField(OfPart):
+    """Keeps the fields of `include` (all, if there are none) without those of `exclude`."""
+
+    purpose = "replacing fields"
+
+    def __init__(self, part: Part, options: Options) -> None:
+        """Read `include`, `exclude`, `renames` and `replace.null.with.default`."""
+        super().__init__(part)
+        self._exclude = frozenset(options.texts("exclude"))
+        self._include = frozenset(options.texts("include"))
+        self._renames: dict[str, str] = {}
+        for mapping in options.texts("renames"):
+            pieces = split(mapping, ":")
+            if len(pieces) == 2:
+                self._renames[pieces[0]] = pieces[1]
+            else:
+                options.refuse("renames", f"{mapping!r} is no rename mapping. Write <old name>:<new name>.")
+        self._before = {new: old for old, new in self._renames.items()}
+        self._default = options.replaces_null()
+        self._schemas = Remembered(self._changed)
+
+    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+        if before.value is None:
+            return before
+        fields = self._map(before.value).items()
+        return plain({self._renames.get(name, name): value for name, value in fields if self._stays(name)})
+
+    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+        if value is None:
+            return SchemaAndValue(schema, value)
+        found = self._struct(value)
+        changed = self._schemas.of(found.schema)
+        old = ((each.name, self._before.get(each.name, each.name)) for each in changed.fields)
+        values = ((new, field_value(found, name, default=self._default)) for new, name in old)
+        return SchemaAndValue(changed, struct(changed, values))
+
+    def _stays(self, name: str) -> bool:
+        return name not in self._exclude and (not self._include or name in self._include)
+
+    def _changed(self, schema: Schema) -> Schema:
+        kept = (each for each in schema.fields if self._stays(each.name))
+        return struct_schema(((self._renames.get(each.name, each.name), each.schema) for each in kept), schema)
