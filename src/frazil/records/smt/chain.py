@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from frazil.errors import InvalidConfiguration, Problem
+from frazil.model import TransformSpec
 from frazil.records.connect.data import Record
 from frazil.records.smt.cast import Cast
 from frazil.records.smt.fields import ExtractField, HoistField, MaskField, ValueToKey
@@ -111,6 +112,28 @@ class Chain:
         return current
 
 
+def step_of(spec: TransformSpec) -> Step:
+    """The step that a spec names, as `specs` made it.
+
+    Raises:
+        InvalidConfiguration: it cannot be made here, as where a user's own is not installed on a worker.
+    """
+    (step,) = Chain.of(spec.options, f"the transform {spec.name}").steps
+    return step
+
+
+def specs(configuration: Mapping[str, str]) -> tuple[TransformSpec, ...]:
+    """The transforms that a connector's keys name, each with its own keys and those of its predicate."""
+    found = []
+    for name in _names(configuration, "transforms", []):
+        predicate = configuration.get(f"transforms.{name}.predicate")
+        prefixes = (f"transforms.{name}.", *([f"predicates.{predicate}."] if predicate else []))
+        own = {key: text for key, text in configuration.items() if key.startswith(prefixes)}
+        lists = {"transforms": name, **({"predicates": predicate} if predicate else {})}
+        found.append(TransformSpec(name, own.get(f"transforms.{name}.type", ""), {**own, **lists}))
+    return tuple(found)
+
+
 def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
     """The chain that a connector's keys describe, and what is wrong with it."""
     problems: list[Problem] = []
@@ -140,7 +163,9 @@ def made(options: Options) -> Transformation | None:
         return make(options)
     if kind:
         parts = [name for name in TRANSFORMS if name.startswith(f"{kind.removeprefix(PACKAGE)}$")]
-        known = " or ".join(f"{PACKAGE}{name}" for name in parts) or "one of Kafka's, or package.module:Class of your own"
+        known = (
+            " or ".join(f"{PACKAGE}{name}" for name in parts) or "one of Kafka's, or package.module:Class of your own"
+        )
         options.refuse("type", f"{kind!r} is no transform frazil knows. Write {known}.")
     return None
 

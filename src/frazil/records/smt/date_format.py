@@ -19,10 +19,21 @@ DAY: Final = 86_400_000
 
 LETTERS: Final = "yMLdDHkKhmsSaEXZ"
 
-_MONTHS: Final = (
-    "January February March April May June July August September October November December"
-).split()
-_DAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTHS: Final = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _HALVES: Final = ("AM", "PM")
 _PIECE: Final = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|([^a-zA-Z']+)|(.)", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?[0-9]+")
@@ -120,7 +131,7 @@ def _is_number(field: _Field) -> bool:
     return field.count <= 2 if field.letter in "ML" else field.letter in "ydDHkKhmsS"
 
 
-def _written(field: _Field, millis: int) -> str:  # noqa: C901 (one line for each letter)
+def _written(field: _Field, millis: int) -> str:
     day, of_day = divmod(millis, DAY)
     year, month, of_month = date_of(day)
     hour, count = of_day // 3_600_000, field.count

@@ -48,7 +48,7 @@ class Flatten(OfPart):
     def _changed(self, schema: Schema) -> Schema:
         return struct_schema(self._fields(schema, "", schema.optional, schema.default), schema)
 
-    def _fields(self, schema: Schema, prefix: str, optional: bool, default: Any) -> Iterator[tuple[str, Schema]]:  # noqa: FBT001
+    def _fields(self, schema: Schema, prefix: str, optional: bool, default: Any) -> Iterator[tuple[str, Schema]]:
         """The flat fields of a schema; one that anything around it may be null may be null too."""
         for field in schema.fields:
             name, inner = self._name(prefix, field.name), field.schema

@@ -94,7 +94,7 @@ def exact_single(text: str) -> float:
     """The number of 32 bits next to what a decimal text says, rounded once."""
     double = float(text)
     found = single(double)
-    if found in (double, float("inf"), float("-inf")) or found != found:  # noqa: PLR0124 (not a number)
+    if found in (double, float("inf"), float("-inf")) or found != found:
         return found
     (bits,) = struct.unpack("i", struct.pack("f", found))
     away = 1 if abs(double) > abs(found) else -1

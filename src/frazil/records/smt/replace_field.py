@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from frazil.records.connect.data import Record, Schema, SchemaAndValue
@@ -35,8 +36,11 @@ class ReplaceField(OfPart):
     def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
         if before.value is None:
             return before
-        fields = self._map(before.value).items()
-        return plain({self._renames.get(name, name): value for name, value in fields if self._stays(name)})
+        return plain(self.replaced(self._map(before.value)))
+
+    def replaced(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that are left of a value without a schema, under their new names."""
+        return {self._renames.get(name, name): value for name, value in fields.items() if self._stays(name)}
 
     def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
         if value is None:

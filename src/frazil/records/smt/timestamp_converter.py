@@ -91,7 +91,9 @@ class TimestampConverter(OfPart):
 
     def _changed(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:
-            raise CannotTransform(f"{self.purpose} of a field takes structs only, and the schema is one of {schema.type}")
+            raise CannotTransform(
+                f"{self.purpose} of a field takes structs only, and the schema is one of {schema.type}"
+            )
         fields = (
             (each.name, self._schema(each.schema) if each.name == self._field else each.schema)
             for each in schema.fields
