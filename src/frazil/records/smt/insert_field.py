@@ -56,6 +56,11 @@ class InsertField(OfPart):
         if options.maybe("static.field") is not None and self._static is None:
             options.refuse("static.value", "is missing beside static.field. Write the text to insert.")
 
+    def _after(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+        if before.schema is None:
+            return self._plain(before, record)
+        return self._with_schema(before.schema, before.value, record)
+
     def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
         if before.value is None:
             return before

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from frazil.records.connect.data import Moment, Number, Struct, Type
 
@@ -33,7 +33,7 @@ class Int32(int):
 class Float32(float):
     """A Float; its text is the shortest that is read as the same Float."""
 
-    def __new__(cls, value: float) -> Float32:
+    def __new__(cls, value: float) -> Self:
         """The Float next to a number."""
         return super().__new__(cls, single(value))
 
@@ -94,7 +94,7 @@ def exact_single(text: str) -> float:
     """The number of 32 bits next to what a decimal text says, rounded once."""
     double = float(text)
     found = single(double)
-    if found in (double, float("inf"), float("-inf")) or found != found:  # noqa: PLR0124 (not a number)
+    if found in (double, float("inf"), float("-inf")) or found != found:
         return found
     (bits,) = struct.unpack("i", struct.pack("f", found))
     away = 1 if abs(double) > abs(found) else -1
