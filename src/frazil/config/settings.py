@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AliasChoices as Keys
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from frazil.config import connector_classes, values
+from frazil.config import connector_classes, converters, values
 from frazil.config.contract import contract as schema_contract
 from frazil.config.contract import shown
 from frazil.config.kafka import SINK, STREAMING
@@ -59,13 +59,14 @@ def _table_options(value: object) -> object:
 
 
 def _schematization(value: object, info: ValidationInfo) -> object:
-    """Keys become columns of JSON objects only."""
+    """Only values with keys become columns, or those that a transform may have put into a field."""
     columns = values.boolean(value) if isinstance(value, str) else value
     converter = info.data.get("value_converter", "json")
-    if columns and converter != "json":
+    if columns and converter in converters.SCALARS and "transforms" not in info.data.get("plugins", {}):
         raise ValueError(
             f"is true, and the value.converter {converter!r} gives no keys to make columns of; write false for whole "
-            "records in RECORD_CONTENT, or the JsonConverter"
+            "records in RECORD_CONTENT, or put values into a field with the transform HoistField$Value, or have "
+            "another converter"
         )
     return columns
 

@@ -48,10 +48,10 @@ CONVERTERS: Final[dict[str, MakeConverter]] = {
     "bytes": BytesConverter,
     "simple": SimpleHeaderConverter,
 }
-"""The converters of whole columns, by the kind that a `ConverterSpec` names; `frazil.records.decoders` has the others."""
+"""The converters of whole columns, by the kind of a `ConverterSpec`; `frazil.records.decoders` has the others."""
 
 TRANSFORMS: Final[dict[str, MakeTransform]] = {}
-"""Transforms of whole columns, by the kind that a `TransformSpec` names; `frazil.records.smt` has the others."""
+"""The transforms of whole columns, by the kind of a `TransformSpec`; `frazil.records.smt` has the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,15 @@ def decoder(spec: ConverterSpec) -> Decoder:
     return found
 
 
+def checked(spec: ConverterSpec) -> list[str]:
+    """What is wrong with the options of a spec."""
+    try:
+        decoder(spec)
+    except (ValueError, LookupError) as error:
+        return [str(error)]
+    return []
+
+
 class OwnDecoder:
     """A user's own, whose errors are those of the record it was given."""
 
@@ -123,5 +132,7 @@ def own(path: str, options: Mapping[str, str]) -> OwnDecoder:
     except Exception as error:
         raise ValueError(f"{path!r} cannot be made: {type(error).__name__}: {error}") from error
     if not callable(getattr(inner, "decode", None)):
-        raise ValueError(f"{path!r} has no method decode: add decode(data), which gives the value of some bytes")
+        raise ValueError(  # noqa: TRY004 (it is the option that is wrong)
+            f"{path!r} has no method decode: add decode(data), which gives the value of some bytes"
+        )
     return OwnDecoder(path, inner)

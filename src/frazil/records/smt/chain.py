@@ -163,9 +163,8 @@ def made(options: Options) -> Transformation | None:
         return make(options)
     if kind:
         parts = [name for name in TRANSFORMS if name.startswith(f"{kind.removeprefix(PACKAGE)}$")]
-        known = (
-            " or ".join(f"{PACKAGE}{name}" for name in parts) or "one of Kafka's, or package.module:Class of your own"
-        )
+        own = "one of Kafka's, or package.module:Class of your own"
+        known = " or ".join(f"{PACKAGE}{name}" for name in parts) or own
         options.refuse("type", f"{kind!r} is no transform frazil knows. Write {known}.")
     return None
 

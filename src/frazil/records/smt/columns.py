@@ -168,8 +168,8 @@ class _Inserted:
         for row in rows:
             try:
                 before = _members_of(values[row])
-                cells = (records.column(name)[row].as_py() for name in names)
-                record = Record(*cells, _NOTHING, SchemaAndValue(None, before))
+                topic, partition, offset, timestamp = (records.column(name)[row].as_py() for name in names)
+                record = Record(topic, partition, offset, timestamp, _NOTHING, SchemaAndValue(None, before))
                 values[row] = _encoded(self.insert.apply(record).value.value)
             except CannotTransform as error:
                 bad[numbers[row].as_py()] = str(error)

@@ -19,21 +19,11 @@ DAY: Final = 86_400_000
 
 LETTERS: Final = "yMLdDHkKhmsSaEXZ"
 
-_MONTHS: Final = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-_DAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALVES: Final = ("AM", "PM")
 _PIECE: Final = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|([^a-zA-Z']+)|(.)", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?[0-9]+")
@@ -192,9 +182,9 @@ class _Reading:
             raise _Unreadable("it ends too early")
         match piece.letter:
             case "M" | "L" if piece.count > 2:
-                self._set("M", self._named(start, [*_MONTHS, *(each[:3] for each in _MONTHS)]) % 12 + 1)
+                self._set("M", self._named(start, (*_MONTHS, *(each[:3] for each in _MONTHS))) % 12 + 1)
             case "E":
-                self._set("E", self._named(start, [*_DAYS, *(each[:3] for each in _DAYS)]))
+                self._set("E", self._named(start, (*_DAYS, *(each[:3] for each in _DAYS))))
             case "a":
                 self._set("a", self._named(start, _HALVES))
             case "X" | "Z":
@@ -256,7 +246,7 @@ class _Reading:
             case letter:
                 self._set(letter, value)
 
-    def _named(self, start: int, names: list[str] | tuple[str, ...]) -> int:
+    def _named(self, start: int, names: tuple[str, ...]) -> int:
         """The index of the longest name that is there."""
         rest = self._text[start:].lower()
         there = [index for index, name in enumerate(names) if rest.startswith(name.lower())]

@@ -30,7 +30,8 @@ class InsertHeader:
 
     def __init__(self, options: Options) -> None:
         """Read `header` and `value.literal`."""
-        self._header = Header(options.text("header"), literal(options.text("value.literal")))
+        content = options.read("value.literal", options.text("value.literal"), literal, plain(None))
+        self._header = Header(options.text("header"), content)
 
     def apply(self, record: Record) -> Record:
         """The record with it."""

@@ -67,6 +67,11 @@ class InsertField(OfPart):
         """Whether each field is inserted once."""
         return len({each.name for each in self._inserted}) == len(self._inserted)
 
+    def _after(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+        if before.schema is None:
+            return self._plain(before, record)
+        return self._with_schema(before.schema, before.value, record)
+
     def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
         if before.value is None:
             return before

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from frazil.records.connect.data import Moment, Number, Struct, Type
 
@@ -33,7 +33,7 @@ class Int32(int):
 class Float32(float):
     """A Float; its text is the shortest that is read as the same Float."""
 
-    def __new__(cls, value: float) -> Float32:
+    def __new__(cls, value: float) -> Self:
         """The Float next to a number."""
         return super().__new__(cls, single(value))
 

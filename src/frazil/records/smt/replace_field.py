@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from frazil.records.connect.data import Record, Schema, SchemaAndValue
+from frazil.records.connect.data import Schema, SchemaAndValue
 from frazil.records.smt.java_text import split
 from frazil.records.smt.options import Options
 from frazil.records.smt.schemas import Remembered, field_value, struct, struct_schema
-from frazil.records.smt.transformation import OfPart, Part, plain
+from frazil.records.smt.transformation import OfPartAlone, Part, plain
 
 
-class ReplaceField(OfPart):
+class ReplaceField(OfPartAlone):
     """Keeps the fields of `include` (all, if there are none) without those of `exclude`."""
 
     purpose = "replacing fields"
@@ -33,7 +33,7 @@ class ReplaceField(OfPart):
         self._default = options.replaces_null()
         self._schemas = Remembered(self._changed)
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         if before.value is None:
             return before
         return plain(self.replaced(self._map(before.value)))
@@ -42,7 +42,7 @@ class ReplaceField(OfPart):
         """The fields that are left of a value without a schema, under their new names."""
         return {self._renames.get(name, name): value for name, value in fields.items() if self._stays(name)}
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         if value is None:
             return SchemaAndValue(schema, value)
         found = self._struct(value)
