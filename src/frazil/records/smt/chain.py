@@ -141,6 +141,9 @@ def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
     steps = []
     for name in _names(configuration, "transforms", problems):
         options = _below(configuration, f"transforms.{name}.")
+        if "type" not in options.given:
+            problems.append(_untyped("transforms", name))
+            continue
         transformation = made(options)
         alias, negated = options.maybe("predicate"), options.flag("negate", default=False)
         if alias is None and "negate" in options.given:
@@ -151,6 +154,10 @@ def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
         if transformation is not None:
             steps.append(Step(name, transformation, None if alias is None else predicates.get(alias), negated))
     return Chain(tuple(steps)), problems
+
+
+def _untyped(key: str, name: str) -> Problem:
+    return Problem(key, f"names {name!r}, which has no type. Write {key}.{name}.type=<class>, or remove the name.")
 
 
 def made(options: Options) -> Transformation | None:
@@ -208,6 +215,10 @@ def _own(path: str, options: Options) -> Transformation | None:
 def _predicates(configuration: Mapping[str, str], problems: list[Problem]) -> Iterator[tuple[str, Predicate | None]]:
     for name in _names(configuration, "predicates", problems):
         options = _below(configuration, f"predicates.{name}.")
+        if "type" not in options.given:
+            problems.append(_untyped("predicates", name))
+            yield name, None
+            continue
         kind = options.text("type", filled=True)
         make = PREDICATES.get(kind.removeprefix(PREDICATES_PACKAGE))
         if make is None and kind:
