@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import time
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,6 +12,7 @@ from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.testing.records import produce
+from frazil.testing.topics import create_topic
 
 HOIST = {
     "transforms": "wrapKafkaMessageContent",
@@ -128,6 +131,63 @@ def test_a_chain_changes_values_keys_headers_and_drops_records_and_the_lag_reach
     (status,) = connector.status()
     assert (status.rows_error, status.lag_records) == (1, 0)
     assert "the transform key" in str(status.last_error)
+
+
+ROUTED = {
+    "transforms": "route",
+    "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.route.regex": "(.*)_(eu|us)",
+    "transforms.route.replacement": "$1",
+}
+
+
+def test_topics_that_a_router_gives_one_name_share_a_table_and_each_has_its_own_tokens(
+    connect, topic, rows, broker: KafkaBroker
+):
+    topics = [create_topic(broker.bootstrap_servers, f"{topic}_{each}") for each in ("eu", "us")]
+    for number, each in enumerate(topics):
+        produce(broker.bootstrap_servers, each, [json.dumps({"id": number})])
+
+    connector = connect(",".join(topics), name=f"routed_{topic}", **ROUTED)
+    caught_up(connector)
+    connector.stop()
+    for number, each in enumerate(topics):
+        produce(broker.bootstrap_servers, each, [json.dumps({"id": 10 + number})])
+    again = connect(",".join(topics), name=f"routed_{topic}", **ROUTED)
+    caught_up(again)
+
+    found = rows(topic)
+    assert sorted(row["id"] for row in found) == [0, 1, 10, 11]
+    assert {row["RECORD_METADATA"]["topic"] for row in found} == {topic}
+    assert {(each.topic, each.offset_token) for each in again.status()} == {(each, "1") for each in topics}
+
+
+def test_a_router_by_time_makes_a_table_for_each_day_and_the_tokens_stay_with_the_source(
+    connect, topic, rows, spark: SparkSession, broker: KafkaBroker
+):
+    settings = {
+        "transforms": "daily",
+        "transforms.daily.type": "org.apache.kafka.connect.transforms.TimestampRouter",
+        "transforms.daily.topic.format": "${topic}_${timestamp}",
+    }
+    today = int(time.time()) // 86_400 * 86_400_000
+    for day in (0, -1, 0):
+        produce(broker.bootstrap_servers, topic, [json.dumps({"day": day})], timestamp=today + day * 86_400_000 + 1000)
+    produce(broker.bootstrap_servers, topic, ["no json"], timestamp=today)
+    names = [f"{topic}_{dt.datetime.fromtimestamp(today / 1000 + day * 86_400, dt.UTC):%Y%m%d}" for day in (0, -1)]
+
+    connector = connect(topic, **settings, **{"errors.tolerance": "all"})
+    caught_up(connector)
+    connector.stop()
+    produce(broker.bootstrap_servers, topic, ['{"day": 0}'], timestamp=today + 2000)
+    again = connect(topic, **settings, **{"errors.tolerance": "all"})
+    caught_up(again)
+
+    assert [[row["day"] for row in rows(name)] for name in names] == [[0, 0, 0], [-1]]
+    assert {row["RECORD_METADATA"]["topic"] for row in rows(names[0])} == {names[0]}
+    assert spark.table(f"frazil.public.{topic.upper()}").count() == 0
+    assert {each.offset_token for each in again.status()} == {"4"}
+    assert sum(each.rows_error for each in again.status()) == 1
 
 
 def test_a_transform_of_ones_own_changes_records_and_its_failure_is_one_records(

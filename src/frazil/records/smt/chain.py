@@ -183,6 +183,8 @@ class OwnTransformation:
         """Call `inner`, which was found at `path`."""
         self._path = path
         self._inner = inner
+        self.changes_topics = bool(getattr(inner, "changes_topics", False))
+        """Whether it says that it gives records other topics."""
 
     def apply(self, record: Record) -> Record | None:
         """What it makes of a record."""
@@ -192,6 +194,10 @@ class OwnTransformation:
             raise CannotTransform(f"{self._path} failed with {type(error).__name__}: {error}") from error
         if done is not None and not isinstance(done, Record):
             raise CannotTransform(f"{self._path} gave a {type(done).__name__}, which is no record")
+        if done is not None and done.topic != record.topic and not self.changes_topics:
+            raise CannotTransform(
+                f"{self._path} gave it the topic {done.topic!r}; a transform that does so says changes_topics = True"
+            )
         return done
 
 
