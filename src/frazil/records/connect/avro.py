@@ -17,7 +17,7 @@ from frazil.records.connect.json_text import Write, writer
 from frazil.records.connect.registry import RegisteredSchema, Registry, parted, registry, schema_id
 from frazil.records.connect.unreadable import Unreadable
 
-_MISREAD: Final = (
+MISREAD: Final = (
     ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     struct.error,
 )  # fmt: skip
@@ -52,7 +52,7 @@ class AvroReader:
             return self.convert(found)
         except Unreadable:
             raise
-        except _MISREAD as error:
+        except MISREAD as error:
             raise Unreadable(
                 f"is no Avro of its schema {self.schema.name or self.schema.type.value!r}: "
                 f"{type(error).__name__}: {str(error)!r}"
@@ -126,16 +126,24 @@ class AvroDecoder:
         registered = self.registry.schema(number)
         if registered.kind != "AVRO":
             raise Unreadable(f"has the schema id '{number}', which is one of {registered.kind}, not of AVRO")
-        found = avro_reader(registered.text, self._others(registered), self.nulls_stay)
+        found = avro_reader(registered.text, definitions_of(registered, self.registry), self.nulls_stay)
         self.readers[number] = found
         return found
 
-    def _others(self, registered: RegisteredSchema) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for reference in registered.references:
-            used = self.registry.referred(reference)
-            found |= self._others(used) | definitions(parsed_schema(used.text))
-        return found
+
+def definitions_of(registered: RegisteredSchema, known: Registry) -> dict[str, Any]:
+    """The types, by full name, of all schemas that one refers to.
+
+    Raises:
+        Unreadable: the registry does not know one of them.
+        RegistryUnavailable: it does not answer.
+        RegistryRefused: it may not be read.
+    """
+    found: dict[str, Any] = {}
+    for reference in registered.references:
+        used = known.referred(reference)
+        found |= definitions_of(used, known) | definitions(parsed_schema(used.text))
+    return found
 
 
 def avro_decoder(options: Mapping[str, str]) -> AvroDecoder:
