@@ -234,6 +234,24 @@ def test_what_is_nested_without_end_is_refused(seeds: dict[str, bytes], registry
         made(kind, registry).text(head + DEEP[kind])
 
 
+@pytest.mark.parametrize("kind", ["avro", "snowflake_avro"])
+def test_elements_that_take_no_bytes_are_not_made_by_the_billion(registry: SchemaRegistry, kind: str) -> None:
+    empty = {"type": "array", "items": {"type": "record", "name": "Nothing", "fields": [{"name": "n", "type": "null"}]}}
+    head = struct.pack(">bI", 0, registry.register(f"nothing-{kind}", json.dumps(empty)))
+    read = made(kind, registry)
+
+    assert read.text(head + b"\x04\0") == '[{"n":null},{"n":null}]'
+    with pytest.raises(Unreadable, match="take no bytes"):
+        read.text(head + b"\xfe\xff\xff\xff\x0f\0")
+
+
+@pytest.mark.parametrize("levels", [1, 240])
+def test_a_tree_within_bounds_is_read(seeds: dict[str, bytes], registry: SchemaRegistry, levels: int) -> None:
+    text = made("avro", registry).text(seeds["avro"][:5] + LEVEL * (levels - 1) + LEVEL[:-1] + b"\0" * levels)
+
+    assert (text or "").count('"leaves"') == levels
+
+
 @pytest.mark.parametrize("exponent", ["1e999999999", "-1E+400", "1e-999999999", "0." + "0" * 500 + "1"])
 def test_a_number_far_from_zero_keeps_its_form_and_takes_no_time(registry: SchemaRegistry, exponent: str) -> None:
     assert made("json", registry).text(f'{{"a": {exponent}}}'.encode()) == f'{{"a":{exponent}}}'

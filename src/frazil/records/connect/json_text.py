@@ -64,13 +64,28 @@ def writer(schema: Schema | None) -> Write:
     def write(value: Any) -> str | None:
         try:
             found = plain(value)
-            return None if found is None else _ENCODER.encode(found).decode()
+            return None if found is None else encoded(found)
         except RecursionError as error:
             raise Unreadable("is nested too deep") from error
-        except UnicodeEncodeError as error:
-            raise Unreadable(f"has a text with half of a surrogate pair: {shown(error.object)}") from error
 
     return write
+
+
+def encoded(value: Any) -> str:
+    """What `plain_of` gives, as JSON.
+
+    Raises:
+        Unreadable: a text in it has no form in UTF-8.
+    """
+    try:
+        return _ENCODER.encode(value).decode()
+    except UnicodeEncodeError as error:
+        raise Unreadable(f"has a text with half of a surrogate pair: {shown(error.object)}") from error
+
+
+def plain_of(schema: Schema) -> Callable[[Any], Any]:
+    """What turns the values of a schema, none of them null, into what `encoded` writes."""
+    return _present(schema, {})
 
 
 def _compiled(schema: Schema, known: dict[int, _Plain]) -> _Plain:

@@ -14,6 +14,7 @@ import fastavro
 
 from frazil.errors import RegistryRefused, RegistryUnavailable
 from frazil.records.connect.avro import MISREAD, definitions_of, parsed_schema
+from frazil.records.connect.avro_bounds import bounds
 from frazil.records.connect.avro_schema import Translation, refused
 from frazil.records.connect.data import SchemaAndValue
 from frazil.records.connect.json_text import writer
@@ -110,8 +111,8 @@ def snowflake_avro_decoder(options: Mapping[str, str]) -> SnowflakeAvroDecoder:
 
 
 def _plain_reader(text: str, reader: str | None, others: Mapping[str, Any]) -> Callable[[bytes], Any]:
+    written = _plain_type(parsed_schema(text), others)
     if reader is None:
-        written = _plain_type(parsed_schema(text), others)
         return lambda body: _read(written, body)
     wanted = _plain_type(parsed_schema(reader), {})
     try:
@@ -123,6 +124,8 @@ def _plain_reader(text: str, reader: str | None, others: Mapping[str, Any]) -> C
     def read(body: bytes) -> Any:
         # fastavro resolves values, and `wanted` reads bytes: what was resolved is written down in between.
         resolved = io.BytesIO()
+        if written.check is not None:
+            written.check(body)
         try:
             value = fastavro.schemaless_reader(io.BytesIO(body), before, after, return_record_name=True)
             fastavro.schemaless_writer(resolved, after, value)
@@ -145,6 +148,8 @@ def _bare(schema: Any) -> Any:
 
 
 def _read(kind: _Plain, body: bytes) -> Any:
+    if kind.check is not None:
+        kind.check(body)
     try:
         found = fastavro.schemaless_reader(
             io.BytesIO(body), kind.wire, None, return_record_name=True, return_record_name_override=True
@@ -166,12 +171,13 @@ class _Plain:
 
     wire: Any
     convert: Callable[[Any], Any]
+    check: Callable[[bytes], None] | None
 
 
 def _plain_type(written: Any, others: Mapping[str, Any]) -> _Plain:
     try:
         found = Translation(others, plain=True).translate(written)
-        return _Plain(fastavro.parse_schema(found.wire), found.convert)
+        return _Plain(fastavro.parse_schema(found.wire), found.convert, bounds(found.wire))
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
         raise refused(str(error)) from error
     except RecursionError as error:
