@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from frazil.records.smt.java_calendar import date_of, day_of
@@ -63,7 +64,7 @@ class DateFormat:
         """
         pieces = list(_pieces(pattern))
         done: list[_Literal | _Field] = []
-        for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
+        for piece, following in zip_longest(pieces, pieces[1:]):
             if isinstance(piece, _Field):
                 joined = isinstance(following, _Field) and _is_number(following)
                 done.append(_Field(piece.letter, piece.count, joined))
