@@ -31,9 +31,11 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 public class Driver {
     private final ObjectMapper mapper = new ObjectMapper();
     private final JsonNodeFactory nodes = JsonNodeFactory.instance;
+    private final Map schemas = new HashMap();
 
     public String run(String text) throws Exception {
         JsonNode given = mapper.readTree(text);
+        schemas.clear();
         ObjectNode done = nodes.objectNode();
         Map options = new HashMap();
         Iterator names = at(given, "options").fieldNames();
@@ -110,10 +112,18 @@ public class Driver {
         );
     }
 
+    /** One schema is one object: those with a struct's default are equal to themselves alone. */
     private Schema schema(JsonNode node) {
         if (node == null || node.isNull()) {
             return null;
         }
+        if (!schemas.containsKey(node)) {
+            schemas.put(node, built(node));
+        }
+        return (Schema) schemas.get(node);
+    }
+
+    private Schema built(JsonNode node) {
         SchemaBuilder builder;
         String type = at(node, "type").asText();
         if (type.equals("array")) {
@@ -144,12 +154,17 @@ public class Driver {
             builder.optional();
         }
         if (!at(node, "default").isNull()) {
-            builder.defaultValue(value(at(node, "default")));
+            // The default of a struct is one of the builder, or Connect does not take it.
+            builder.defaultValue(value(at(node, "default"), builder));
         }
         return builder.build();
     }
 
     private Object value(JsonNode node) {
+        return value(node, null);
+    }
+
+    private Object value(JsonNode node, Schema ofStruct) {
         if (node == null || node.isNull()) {
             return null;
         }
@@ -191,7 +206,7 @@ public class Driver {
             }
             return map;
         } else if (kind.equals("struct")) {
-            Struct struct = new Struct(schema(content));
+            Struct struct = new Struct(ofStruct == null ? schema(content) : ofStruct);
             for (int i = 0; i < at(node, 2).size(); i++) {
                 JsonNode field = at(at(node, 2), i);
                 if (!at(field, 1).isNull()) {
@@ -236,7 +251,7 @@ public class Driver {
         ObjectNode node = nodes.objectNode();
         node.put("type", schema.type().name().toLowerCase());
         node.put("optional", schema.isOptional());
-        node.set("default", content(schema.defaultValue()));
+        node.set("default", content(schema.defaultValue(), true));
         node.put("name", schema.name());
         node.put("version", schema.version());
         node.put("doc", schema.doc());
@@ -264,6 +279,10 @@ public class Driver {
     }
 
     private JsonNode content(Object value) {
+        return content(value, false);
+    }
+
+    private JsonNode content(Object value, boolean isDefault) {
         if (value == null) {
             return nodes.nullNode();
         }
@@ -311,7 +330,7 @@ public class Driver {
             }
         } else if (value instanceof Struct) {
             Struct struct = (Struct) value;
-            node.add("struct").add(written(struct.schema()));
+            node.add("struct").add(isDefault ? nodes.nullNode() : written(struct.schema()));
             ArrayNode fields = node.addArray();
             for (int i = 0; i < struct.schema().fields().size(); i++) {
                 Field field = (Field) struct.schema().fields().get(i);

@@ -37,7 +37,7 @@ def schema(given: Schema | None) -> dict[str, Any] | None:
     return {
         "type": str(given.type),
         "optional": given.optional,
-        "default": value(given.default, given),
+        "default": _default(given),
         "name": given.name,
         "version": given.version,
         "doc": given.doc,
@@ -46,6 +46,12 @@ def schema(given: Schema | None) -> dict[str, Any] | None:
         "key": schema(given.key),
         "value": schema(given.value),
     }
+
+
+def _default(given: Schema) -> list[Any] | None:
+    """A default; that of a struct goes without the schema it stands in."""
+    done = value(given.default, given)
+    return [done[0], None, *done[2:]] if done and given.type is Type.STRUCT else done
 
 
 def value(given: Any, of: Schema | None) -> list[Any] | None:
@@ -66,21 +72,24 @@ def value(given: Any, of: Schema | None) -> list[Any] | None:
             return value(plain(given), of)
         case dict():
             return value([*given.items()], of) if of is not None else ["map", [*_entries([*given.items()], None)]]
-        case list() if of is not None and of.type is Type.MAP:
+        case list() if (of and of.type is Type.MAP) or (given and isinstance(given[0], tuple)):
             return ["map", [*_entries(given, of)]]
         case list():
             return ["array", [value(each, None if of is None else of.value) for each in given]]
         case bytes():
             return ["bytes", base64.b64encode(given).decode()]
-        case bool():
-            return ["boolean", str(given).lower()]
-        case float():
-            kind = Type.FLOAT32 if isinstance(given, Float32) or (of and of.type is Type.FLOAT32) else Type.FLOAT64
-            return [str(kind), NAN if given != given else struct.pack(">d", given).hex().lstrip("0") or "0"]
-        case int():
-            is_marked = any(type(given) is made for kind, made in INTEGERS.items() if kind is not Type.INT64)
-            kind = of.type if of and of.type in BITS and not is_marked else type_of(given)
-            return [str(kind), str(int(given))]
+    return _scalar(given, of)
+
+
+def _scalar(given: Any, of: Schema | None) -> list[Any]:
+    if isinstance(given, bool):
+        return ["boolean", str(given).lower()]
+    if isinstance(given, float):
+        kind = Type.FLOAT32 if isinstance(given, Float32) or (of and of.type is Type.FLOAT32) else Type.FLOAT64
+        return [str(kind), NAN if given != given else struct.pack(">d", given).hex().lstrip("0") or "0"]
+    if isinstance(given, int):
+        is_marked = any(type(given) is made for kind, made in INTEGERS.items() if kind is not Type.INT64)
+        return [str(of.type if of and of.type in BITS and not is_marked else type_of(given)), str(int(given))]
     return ["string", given]
 
 

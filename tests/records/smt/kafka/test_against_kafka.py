@@ -39,7 +39,7 @@ def test_a_transform_makes_of_records_what_kafkas_makes_of_them(kafka: KafkasTra
     @generated
     @given(
         strategies.OPTIONS[name.partition("$")[0]],
-        st.lists(strategies.records, min_size=1, max_size=4),
+        st.lists(strategies.records_for(name), min_size=1, max_size=4),
     )
     def compare(options: dict[str, str], records: list[Record]) -> None:
         assert frazils(name, options, records) == kafkas(kafka, name, options, records)
