@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from frazil.records.connect.data import Moment, Number, Record, Schema, SchemaAndValue, Struct, Type
-from frazil.records.smt.kinds import BITS, INTEGERS, Float32, plain, type_of
+from frazil.records.smt.kinds import BITS, INTEGERS, Float32, exact_single, plain, type_of
 
-NAN = "7ff8000000000000"
+NAN: Final = "7ff8000000000000"
+_FRACTION: Final = re.compile(r"-?[0-9]+\.[0-9]+(E-?[0-9]+)?")
 
 
 def encoded(record: Record) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def value(given: Any, of: Schema | None) -> list[Any] | None:
         case Number():
             return value(plain(given), of)
         case dict():
-            return value([*given.items()], of) if of is not None else ["map", [*_entries([*given.items()], None)]]
+            return ["map", [*_entries([*given.items()], of)]]
         case list() if (of and of.type is Type.MAP) or (given and isinstance(given[0], tuple)):
             return ["map", [*_entries(given, of)]]
         case list():
@@ -108,3 +110,21 @@ def comparable(encoded: Any) -> Any:
     if isinstance(encoded, dict):
         return {key: comparable(each) for key, each in encoded.items()}
     return encoded
+
+
+def alike(ours: Any, theirs: Any) -> bool:
+    """Whether two are the same, but for digits that Java writes of a number before its version 19 and needs not."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        if len(ours) == len(theirs) == 2 and ours[0] == theirs[0] == "string":
+            return ours == theirs or shorter(ours[1], theirs[1])
+        return len(ours) == len(theirs) and all(map(alike, ours, theirs))
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(alike(ours[key], theirs[key]) for key in ours)
+    return bool(ours == theirs)
+
+
+def shorter(text: str, than: str) -> bool:
+    """Whether two texts are of one number, and the first is the shorter."""
+    if not (_FRACTION.fullmatch(text) and _FRACTION.fullmatch(than)) or len(text) > len(than):
+        return False
+    return float(text) == float(than) or exact_single(text) == exact_single(than)
