@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices as Keys
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from frazil.config import converters, transforms, values
 from frazil.config.settings_base import Flag, SettingsBase
-from frazil.model import Conversion, MetadataPart
+from frazil.model import Conversion, MetadataPart, TransformSpec
 
 
 class RowSettings(SettingsBase):
@@ -106,6 +107,16 @@ class RowSettings(SettingsBase):
     """Whether keys are normalised like identifiers of Snowflake before they find a column or name a
     new one: put in upper case, unless they are in double quotes."""
 
+    @cached_property
+    def routers(self) -> tuple[TransformSpec, ...] | None:
+        """The transforms that rename topics; None if it takes the records to know what topics they give them."""
+        return transforms.routers(self.transforms)
+
+    @cached_property
+    def transforms(self) -> tuple[TransformSpec, ...]:
+        """The transforms that records go through, in their order."""
+        return transforms.specs(self.plugins)
+
     @property
     def conversion(self) -> Conversion:
         """How records become rows."""
@@ -119,7 +130,7 @@ class RowSettings(SettingsBase):
             value_converter=converters.spec("value.converter", self.value_converter, self.plugins),
             key_converter=converters.spec("key.converter", self.key_converter, self.plugins),
             header_converter=converters.spec("header.converter", self.header_converter, self.plugins),
-            transforms=transforms.specs(self.plugins),
+            transforms=self.transforms,
             structured_headers=self.structured_headers,
             structured_metadata=self.structured_metadata,
             metadata=frozenset(part for part, written in parts.items() if written) if self.metadata_all else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from frazil.errors import Problem
@@ -43,6 +43,24 @@ def specs(given: Mapping[str, str]) -> tuple[TransformSpec, ...]:
     from frazil.records.smt.chain import specs as specs_of
 
     return specs_of(_own(given))
+
+
+def routers(specs: Sequence[TransformSpec]) -> tuple[TransformSpec, ...] | None:
+    """Those that rename topics; None if it takes the records to know what topics they give them."""
+    if not specs:
+        return ()
+    from frazil.records.smt.topics import routers as routers_of
+
+    return routers_of(specs)
+
+
+def routed(topic: str, routers: Sequence[TransformSpec]) -> str:
+    """The topic that records of `topic` have behind transforms that rename topics."""
+    if not routers:
+        return topic
+    from frazil.records.smt.topics import routed as routed_by
+
+    return routed_by(topic, routers)
 
 
 def _own(given: Mapping[str, str]) -> dict[str, str]:

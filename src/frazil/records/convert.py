@@ -42,6 +42,8 @@ from frazil.records.value import quoted
 VALUE = "value"
 """The column of JSON text; null for a tombstone."""
 
+_TOPICS: Final = "topics as transforms left them"
+
 CONVERTERS: Final[dict[str, MakeConverter]] = {
     "json": JsonConverter,
     "string": StringConverter,
@@ -69,6 +71,9 @@ class Converted:
 
     skipped: Mapping[int | str, int]
     """How many tombstones were left out and how many records transforms dropped, by partition; they are in neither."""
+
+    topics: pa.DictionaryArray
+    """The topics of the rows as transforms left them, whatever the metadata has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +130,12 @@ class RecordConverter:
         beside = metadata.columns(done.records, self._conversion, now)  # 3
         ignored = self._ignored(done.records) - bad_values.keys()
         bad = {row: reason for row, reason in {**beside.bad, **bad_others, **bad_values}.items() if row not in ignored}
-        table = pa.RecordBatch.from_pydict({VALUE: done.records.column(VALUE), **beside.columns})
-        done = replace(done, records=table).without(bad, "convert", ignored)
+        columns = {VALUE: done.records.column(VALUE), **beside.columns, _TOPICS: done.records.column("topic")}
+        done = replace(done, records=pa.RecordBatch.from_pydict(columns)).without(bad, "convert", ignored)
         records = pa.Table.from_batches([done.read])
-        return Converted(pa.Table.from_batches([done.records]), records, done.rejects, done.skipped)
+        topics = done.records.column(_TOPICS)
+        table = pa.Table.from_batches([done.records.drop_columns([_TOPICS])])
+        return Converted(table, records, done.rejects, done.skipped, topics)
 
     def _read(self, batch: pa.RecordBatch) -> tuple[_Batch, dict[int, str], dict[int, str]]:
         """The records converted; why values cannot be; and why keys or headers cannot."""

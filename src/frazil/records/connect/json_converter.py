@@ -10,6 +10,7 @@ import msgspec
 from frazil.records.connect.data import Schema, SchemaAndValue
 from frazil.records.connect.envelope_schema import schema_of
 from frazil.records.connect.exact_json import parsed
+from frazil.records.connect.framed import framed
 from frazil.records.connect.json_text import Write, writer
 from frazil.records.connect.json_values import Read, reader
 from frazil.records.connect.unreadable import Unreadable
@@ -24,6 +25,8 @@ class JsonDecoder:
 
     def decode(self, data: bytes) -> SchemaAndValue:
         """The value as `frazil.records.connect.data` has what has no schema."""
+        if (reason := framed(data)) is not None:
+            raise Unreadable(reason)
         return SchemaAndValue(None, parsed(data) if data else None)
 
     def text(self, data: bytes) -> str | None:

@@ -199,13 +199,14 @@ def _without_schema(value: Any) -> Any:
         case None | bool():
             return value
         case int():
-            return value if -(2**63) <= value < 2**64 else msgspec.Raw(str(value).encode())
+            return int(value) if -(2**63) <= value < 2**64 else msgspec.Raw(str(value).encode())
         case Number():
             return msgspec.Raw(value.encode())
         case str():
             return value
         case float():
-            return _double(value)
+            # A kind of float of its own says how many digits it has.
+            return _double(value if type(value) is float else float(repr(value)))
         case Decimal():
             return _decimal(value)
         case Mapping():

@@ -141,6 +141,9 @@ def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
     steps = []
     for name in _names(configuration, "transforms", problems):
         options = _below(configuration, f"transforms.{name}.")
+        if "type" not in options.given:
+            problems.append(_untyped("transforms", name))
+            continue
         transformation = made(options)
         alias, negated = options.maybe("predicate"), options.flag("negate", default=False)
         if alias is None and "negate" in options.given:
@@ -151,6 +154,10 @@ def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
         if transformation is not None:
             steps.append(Step(name, transformation, None if alias is None else predicates.get(alias), negated))
     return Chain(tuple(steps)), problems
+
+
+def _untyped(key: str, name: str) -> Problem:
+    return Problem(key, f"names {name!r}, which has no type. Write {key}.{name}.type=<class>, or remove the name.")
 
 
 def made(options: Options) -> Transformation | None:
@@ -176,6 +183,8 @@ class OwnTransformation:
         """Call `inner`, which was found at `path`."""
         self._path = path
         self._inner = inner
+        self.changes_topics = bool(getattr(inner, "changes_topics", False))
+        """Whether it says that it gives records other topics."""
 
     def apply(self, record: Record) -> Record | None:
         """What it makes of a record."""
@@ -185,6 +194,10 @@ class OwnTransformation:
             raise CannotTransform(f"{self._path} failed with {type(error).__name__}: {error}") from error
         if done is not None and not isinstance(done, Record):
             raise CannotTransform(f"{self._path} gave a {type(done).__name__}, which is no record")
+        if done is not None and done.topic != record.topic and not self.changes_topics:
+            raise CannotTransform(
+                f"{self._path} gave it the topic {done.topic!r}; a transform that does so says changes_topics = True"
+            )
         return done
 
 
@@ -208,6 +221,10 @@ def _own(path: str, options: Options) -> Transformation | None:
 def _predicates(configuration: Mapping[str, str], problems: list[Problem]) -> Iterator[tuple[str, Predicate | None]]:
     for name in _names(configuration, "predicates", problems):
         options = _below(configuration, f"predicates.{name}.")
+        if "type" not in options.given:
+            problems.append(_untyped("predicates", name))
+            yield name, None
+            continue
         kind = options.text("type", filled=True)
         make = PREDICATES.get(kind.removeprefix(PREDICATES_PACKAGE))
         if make is None and kind:

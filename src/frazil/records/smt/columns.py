@@ -27,7 +27,9 @@ from frazil.records.smt.routers import Filter, RegexRouter, TimestampRouter
 from frazil.records.transforms import ROW, Transform, Transformed
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ENCODER: Final = msgspec.json.Encoder()
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=int)
+"""All that is inserted besides texts is a number."""
+
 _BLANKS: Final = " \t\r\n"
 
 
