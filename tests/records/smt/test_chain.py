@@ -17,6 +17,8 @@ from frazil.records.smt.refusal import CannotTransform
 class Shouting:
     """A user's own: topics in capitals, with a mark that is its option."""
 
+    changes_topics = True
+
     def __init__(self, options: Mapping[str, str]) -> None:
         self.options = options
 
@@ -35,6 +37,16 @@ class Failing:
         if given.value.value is None:
             raise KeyError("id")
         return "done"
+
+
+class Moving:
+    """Changes topics, and has not said so."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        pass
+
+    def apply(self, given: Record) -> Record:
+        return replace(given, topic="elsewhere")
 
 
 class Idle:
@@ -106,6 +118,11 @@ def test_what_a_users_own_fails_with_is_an_error_of_its_record():
         own.apply(record())
     with pytest.raises(CannotTransform, match="gave a str, which is no record"):
         own.apply(record(plain(1)))
+
+
+def test_a_users_own_that_changes_topics_has_to_say_so():
+    with pytest.raises(CannotTransform, match="gave it the topic 'elsewhere'; .* says changes_topics = True"):
+        chain((f"{OWN}Moving", {})).apply(record())
 
 
 @pytest.mark.parametrize(

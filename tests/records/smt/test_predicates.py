@@ -69,7 +69,7 @@ def test_all_that_is_wrong_with_predicates_is_found():
         f"predicates.c.type: 'Tombstone' is no predicate frazil knows. Write one of {PACKAGE}HasHeaderKey, {PACKAGE}RecordIsTombstone, {PACKAGE}TopicNameMatches.",
         "predicates.d.name: is missing, and has no default value. Write predicates.d.name=<text>.",
         "predicates.e.pattern: '(' is not a regular expression frazil understands: missing ), unterminated subpattern at position 0; use what Java and Python share",
-        "predicates.f.type: is missing, and has no default value. Write predicates.f.type=<text>.",
+        "predicates: names 'f', which has no type. Write predicates.f.type=<class>, or remove the name.",
         "transforms.a.predicate: 'unknown' is none of predicates. Add it there, with its type.",
         "transforms.b.negate: has no predicate beside it that it could negate. Write one, or remove the key.",
     ]
