@@ -121,7 +121,7 @@ def test_what_a_users_own_fails_with_is_an_error_of_its_record():
 
 
 def test_a_users_own_that_changes_topics_has_to_say_so():
-    with pytest.raises(CannotTransform, match="gave it the topic 'elsewhere'; .* says changes_topics = True"):
+    with pytest.raises(CannotTransform, match=r"gave it the topic 'elsewhere'; .* says changes_topics = True"):
         chain((f"{OWN}Moving", {})).apply(record())
 
 

@@ -17,6 +17,7 @@ def test_blanks_around_a_text_are_no_part_of_it():
 
 def test_a_list_is_separated_by_commas_and_blanks_around_them():
     assert Options({"a": " x , y,z "}).texts("a") == ("x", "y", "z")
+    assert Options({"a": "x,,x,"}).texts("a") == ("x", "", "x", "")
     assert Options({"a": " "}).texts("a") == ()
     assert Options({}).texts("a") == ()
 
@@ -44,7 +45,7 @@ def test_all_that_is_wrong_is_found_at_once():
 
     options.text("a")
     options.flag("b", default=True)
-    options.texts("c")
+    options.names("c")
 
     assert texts(options) == [
         "it.a is missing, and has no default value. Write it.a=<text>.",

@@ -20,8 +20,8 @@ class ReplaceField(OfPartAlone):
     def __init__(self, part: Part, options: Options) -> None:
         """Read `include`, `exclude`, `renames` and `replace.null.with.default`."""
         super().__init__(part)
-        self._exclude = frozenset(options.texts("exclude"))
-        self._include = frozenset(options.texts("include"))
+        self._exclude = frozenset(options.distinct("exclude"))
+        self._include = frozenset(options.distinct("include"))
         self._renames: dict[str, str] = {}
         for mapping in options.texts("renames"):
             pieces = split(mapping, ":")

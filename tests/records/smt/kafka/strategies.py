@@ -186,9 +186,38 @@ records = st.builds(
     headers=st.lists(headers, max_size=3).map(tuple),
 )
 
-flags = st.sampled_from(["true", "false", "TRUE"])
-lists = st.lists(names, min_size=1, max_size=3, unique=True).map(",".join)
-paths = st.one_of(names, st.sampled_from(["a.b", "`a.b`", "c.d", "a.`a.b`", "b.a.c", "`a", "a.", "c.a.b.d"]))
+
+def mostly(usual: st.SearchStrategy[str], *odd: str) -> st.SearchStrategy[str]:
+    """Texts, now and then one that may well be refused."""
+    return st.one_of(usual, usual, usual, usual, st.sampled_from(odd))
+
+
+flags = mostly(st.sampled_from(["true", "false", "TRUE"]), " true", "yes", "")
+lists = mostly(
+    st.lists(names, min_size=1, max_size=3, unique=True).map(",".join),
+    *(["", " ", "a,", ",a", "a,,b", "a,a", " a , b ", "a b"]),
+)
+paths = st.one_of(
+    names,
+    st.sampled_from(
+        [
+            "a.b",
+            "`a.b`",
+            "c.d",
+            "a.`a.b`",
+            "b.a.c",
+            "`a",
+            "a.",
+            "c.a.b.d",
+            "",
+            " a ",
+            "`",
+            "a``b",
+            "`a`b`.c",
+            "`a\\`.b`",
+        ]
+    ),
+)
 types = st.sampled_from(["int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "STRING"])
 patterns = st.one_of(
     st.sampled_from(
@@ -254,32 +283,38 @@ def _is_struct_or_plain(content: SchemaAndValue) -> bool:
 OPTIONS: Final[dict[str, st.SearchStrategy[dict[str, str]]]] = {
     "Cast": options(
         {
-            "spec": st.one_of(
-                types,
-                st.dictionaries(names, types, min_size=1).map(
-                    lambda found: ",".join(f"{key}:{to}" for key, to in found.items())
+            "spec": mostly(
+                st.one_of(
+                    types,
+                    st.dictionaries(names, types, min_size=1).map(
+                        lambda found: ",".join(f"{key}:{to}" for key, to in found.items())
+                    ),
                 ),
+                *("", "a:b:c", "a:", ":int8", "a :int8", "a: int8", "a:int8:", "int8,int16", "a:bytes", "int8, a:int8"),
+                *("a:int8,a:int16", "a,", ":", "a:int8,"),
             )
         },
         NULLS,
     ),
-    "DropHeaders": options({"headers": st.sampled_from(["x", "x,y", "z , x"])}),
-    "ExtractField": options({"field": paths}, {"field.syntax.version": st.sampled_from(["V1", "V2", "v2"]), **NULLS}),
+    "DropHeaders": options({"headers": st.sampled_from(["x", "x,y", "z , x", "", "x,", "x,x"])}),
+    "ExtractField": options(
+        {"field": paths}, {"field.syntax.version": st.sampled_from(["V1", "V2", "v2", "V3", ""]), **NULLS}
+    ),
     "Filter": options({}),
     "Flatten": options({}, {"delimiter": st.sampled_from([".", "_", "", "::"])}),
     "HeaderFrom": options(
         {
             "fields": lists,
             "headers": st.sampled_from(["x", "x,w", "v,w,x"]),
-            "operation": st.sampled_from(["move", "copy"]),
+            "operation": st.sampled_from(["move", "copy", "copy", "move", "MOVE"]),
         },
         NULLS,
     ),
-    "HoistField": options({"field": names}),
+    "HoistField": options({"field": st.one_of(names, st.sampled_from(["", " ", " a"]))}),
     "InsertField": options(
         {},
         {
-            "topic.field": st.sampled_from(["t", "a!", "t?", "!"]),
+            "topic.field": st.sampled_from(["t", "a!", "t?", "!", "?", "", "t!?"]),
             "partition.field": st.sampled_from(["p", "p!"]),
             "offset.field": st.sampled_from(["o", "o?"]),
             "timestamp.field": st.sampled_from(["ts", "ts!"]),
@@ -288,9 +323,15 @@ OPTIONS: Final[dict[str, st.SearchStrategy[dict[str, str]]]] = {
             **NULLS,
         },
     ),
-    "InsertHeader": options({"header": st.sampled_from(["x", "new"]), "value.literal": literals}),
+    "InsertHeader": options({"header": st.sampled_from(["x", "new", "", " x"]), "value.literal": literals}),
     "MaskField": options(
-        {"fields": lists}, {"replacement": st.sampled_from(["7", "300", "1.5", "x", "-1e3", "1e40"]), **NULLS}
+        {"fields": lists},
+        {
+            "replacement": st.sampled_from(
+                ["7", "300", "1.5", "x", "-1e3", "1e40", "", " 7 ", "NaN", "99999999999999999999"]
+            ),
+            **NULLS,
+        },
     ),
     "RegexRouter": options(
         {
@@ -305,17 +346,27 @@ OPTIONS: Final[dict[str, st.SearchStrategy[dict[str, str]]]] = {
         {
             "include": lists,
             "exclude": lists,
-            "renames": st.lists(
-                st.tuples(names, st.sampled_from(["x", "y", "z"])), max_size=3, unique_by=(itemgetter(0), itemgetter(1))
-            ).map(lambda found: ",".join(f"{old}:{new}" for old, new in found)),
+            "renames": mostly(
+                st.lists(
+                    st.tuples(names, st.sampled_from(["x", "y", "z"])),
+                    max_size=3,
+                    unique_by=(itemgetter(0), itemgetter(1)),
+                ).map(lambda found: ",".join(f"{old}:{new}" for old, new in found)),
+                *("a", "a:", ":x", "a:x:y", "a:x:", " a : x", "a:x,b", "a:x,,b:y"),
+            ),
             **NULLS,
         },
     ),
     "SetSchemaMetadata": options(
-        {}, {"schema.name": st.sampled_from(["New", ""]), "schema.version": st.sampled_from(["7", "-1", "x"]), **NULLS}
+        {},
+        {
+            "schema.name": st.sampled_from(["New", ""]),
+            "schema.version": st.sampled_from(["7", "-1", "x", "", " +7", "1.0", "2147483648"]),
+            **NULLS,
+        },
     ),
     "TimestampConverter": options(
-        {"target.type": st.sampled_from(["string", "unix", "Date", "Time", "Timestamp"])},
+        {"target.type": st.sampled_from(["string", "unix", "Date", "Time", "Timestamp", " unix", "date"])},
         {
             "field": names,
             "format": patterns,
