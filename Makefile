@@ -44,6 +44,10 @@ test-quick: setup ## Run the tests that take seconds
 test-long: setup $(CLASSES) ## Run all tests, those too that take half a minute each
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
+.PHONY: test-transforms
+test-transforms: setup ## Compare transforms with Kafka's own on EXAMPLES=1000 generated ones of each (docs/transforms.md)
+	FRAZIL_TRANSFORM_EXAMPLES=$(or $(EXAMPLES),1000) $(BIN)/pytest -n $(TEST_PROCESSES) tests/records/smt/kafka $(PYTEST_ARGS)
+
 .PHONY: check
 check: setup ## Lint, check types, formatting and the direction of imports
 	$(BIN)/ruff check .

@@ -236,7 +236,7 @@ def _predicates(configuration: Mapping[str, str], problems: list[Problem]) -> It
 
 def _names(configuration: Mapping[str, str], key: str, problems: list[Problem]) -> tuple[str, ...]:
     options = Options(configuration)
-    names = options.texts(key)
+    names = options.names(key)
     problems += options.problems
     return tuple(dict.fromkeys(name for name in names if name))
 

@@ -83,10 +83,8 @@ def bare(schema: Schema, value: Any) -> Any:
     """A value as one of a schema, which says by itself how many bits a number has."""
     if value is None or isinstance(value, bool | Moment | Struct):
         return value
-    if isinstance(value, int) and schema.type in BITS:
-        return int(value)
-    if isinstance(value, float) and schema.type in (Type.FLOAT32, Type.FLOAT64):
-        return float(value)
+    if type(value) is _CLASSES.get(schema.type):
+        return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, dict) and schema.value is not None:
         return {key: bare(schema.value, each) for key, each in value.items()}
     if isinstance(value, list) and schema.type is Type.ARRAY and schema.value is not None:
@@ -97,6 +95,7 @@ def bare(schema: Schema, value: Any) -> Any:
     return value
 
 
+_CLASSES: Final = {**INTEGERS, Type.FLOAT32: Float32, Type.FLOAT64: float}
 _MOMENTS: Final = (DATE, TIME, TIMESTAMP)
 
 

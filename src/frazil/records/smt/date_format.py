@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from frazil.records.smt.java_calendar import date_of, day_of
@@ -25,7 +26,7 @@ _MONTHS: Final = (
 )
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALVES: Final = ("AM", "PM")
-_PIECE: Final = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|([^a-zA-Z']+)|(.)", re.DOTALL)
+_PIECE: Final = re.compile(r"('')|'((?:[^']|'')+)'|([a-zA-Z])\3*|([^a-zA-Z']+)|(.)", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?[0-9]+")
 _CENTURY: Final = 80
 """Years that a year of two digits may lie back."""
@@ -63,7 +64,7 @@ class DateFormat:
         """
         pieces = list(_pieces(pattern))
         done: list[_Literal | _Field] = []
-        for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
+        for piece, following in zip_longest(pieces, pieces[1:]):
             if isinstance(piece, _Field):
                 joined = isinstance(following, _Field) and _is_number(following)
                 done.append(_Field(piece.letter, piece.count, joined))
@@ -100,21 +101,24 @@ def iso(millis: int) -> str:
 
 def _pieces(pattern: str) -> Iterator[_Literal | _Field]:
     for found in _PIECE.finditer(pattern):
-        if found[1] is not None:
-            yield _Literal(found[1].replace("''", "'") or "'")
-        elif found[3] is not None:
-            yield _Literal(found[3])
-        elif found[4] is not None:
+        apostrophe, quoted, letter, between, _ = found.groups()
+        if apostrophe:
+            yield _Literal("'")
+        elif quoted:
+            yield _Literal(quoted.replace("''", "'"))
+        elif between:
+            yield _Literal(between)
+        elif letter is None:
             raise ValueError(f"{pattern!r} has a quote that nothing closes. Write two for one that is meant.")
-        elif found[2] not in LETTERS:
+        elif letter not in LETTERS:
             raise ValueError(
-                f"{pattern!r} has the letter {found[2]}, which is not supported. Use {' '.join(LETTERS)}, and write "
+                f"{pattern!r} has the letter {letter}, which is not supported. Use {' '.join(LETTERS)}, and write "
                 "other letters between quotes (')."
             )
-        elif found[2] == "X" and len(found[0]) > 3:
+        elif letter == "X" and len(found[0]) > 3:
             raise ValueError(f"{pattern!r} has more than three X. Write X, XX or XXX.")
         else:
-            yield _Field(found[2], len(found[0]), joined=False)
+            yield _Field(letter, len(found[0]), joined=False)
 
 
 def _is_number(field: _Field) -> bool:

@@ -68,7 +68,7 @@ class MaskField(OfPartAlone):
     def __init__(self, part: Part, options: Options) -> None:
         """Read `fields`, `replacement` and `replace.null.with.default`."""
         super().__init__(part)
-        self._fields = options.texts("fields", required=True)
+        self._fields = options.distinct("fields", required=True)
         self._replacement = options.maybe("replacement")
         if self._replacement == "":
             options.refuse("replacement", "is empty. Write a text, or remove the key.")
@@ -119,7 +119,7 @@ class ValueToKey:
 
     def __init__(self, options: Options) -> None:
         """Read `fields` and `replace.null.with.default`."""
-        self._fields = options.texts("fields", required=True)
+        self._fields = options.distinct("fields", required=True)
         self._default = options.replaces_null()
         self._schemas = Remembered(self._key)
 

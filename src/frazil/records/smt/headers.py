@@ -18,7 +18,7 @@ class DropHeaders:
 
     def __init__(self, options: Options) -> None:
         """Read `headers`."""
-        self.names = frozenset(options.texts("headers", required=True))
+        self.names = frozenset(options.distinct("headers", required=True))
 
     def apply(self, record: Record) -> Record:
         """The record without them."""

@@ -20,8 +20,8 @@ class ReplaceField(OfPartAlone):
     def __init__(self, part: Part, options: Options) -> None:
         """Read `include`, `exclude`, `renames` and `replace.null.with.default`."""
         super().__init__(part)
-        self._exclude = frozenset(options.texts("exclude"))
-        self._include = frozenset(options.texts("include"))
+        self._exclude = frozenset(options.distinct("exclude"))
+        self._include = frozenset(options.distinct("include"))
         self._renames: dict[str, str] = {}
         for mapping in options.texts("renames"):
             pieces = split(mapping, ":")
@@ -29,7 +29,6 @@ class ReplaceField(OfPartAlone):
                 self._renames[pieces[0]] = pieces[1]
             else:
                 options.refuse("renames", f"{mapping!r} is no rename mapping. Write <old name>:<new name>.")
-        self._before = {new: old for old, new in self._renames.items()}
         self._default = options.replaces_null()
         self._schemas = Remembered(self._changed)
 
@@ -47,8 +46,8 @@ class ReplaceField(OfPartAlone):
             return SchemaAndValue(schema, value)
         found = self._struct(value)
         changed = self._schemas.of(found.schema)
-        old = ((each.name, self._before.get(each.name, each.name)) for each in changed.fields)
-        values = ((new, field_value(found, name, default=self._default)) for new, name in old)
+        names = (each.name for each in found.schema.fields if self._stays(each.name))
+        values = ((self._new(name), field_value(found, name, default=self._default)) for name in names)
         return SchemaAndValue(changed, struct(changed, values))
 
     def _stays(self, name: str) -> bool:
@@ -56,4 +55,7 @@ class ReplaceField(OfPartAlone):
 
     def _changed(self, schema: Schema) -> Schema:
         kept = (each for each in schema.fields if self._stays(each.name))
-        return struct_schema(((self._renames.get(each.name, each.name), each.schema) for each in kept), schema)
+        return struct_schema(((self._new(each.name), each.schema) for each in kept), schema)
+
+    def _new(self, name: str) -> str:
+        return self._renames.get(name, name)
