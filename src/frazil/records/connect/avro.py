@@ -81,6 +81,8 @@ class AvroReader:
         )
 
     def _misread(self, error: BaseException) -> Unreadable:
+        if isinstance(error, RecursionError):
+            return Unreadable("is nested too deep")
         return Unreadable(
             f"is no Avro of its schema {self.schema.name or self.schema.type.value!r}: "
             f"{type(error).__name__}: {str(error)!r}"

@@ -162,6 +162,8 @@ def _read(kind: _Plain, body: bytes) -> Any:
 
 
 def _misread(error: BaseException) -> Unreadable:
+    if isinstance(error, RecursionError):
+        return Unreadable("is nested too deep")
     return Unreadable(f"is no Avro of its schema: {type(error).__name__}: {shown(str(error))}")
 
 
