@@ -7,7 +7,7 @@ in `test_differences.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -34,6 +34,14 @@ generated = settings(
 )
 
 
+ALIKE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "Cast$Key": encoding.alike,
+    "Cast$Value": encoding.alike,
+    "InsertHeader": lambda ours, theirs: encoding.loose(ours) == encoding.loose(theirs),
+}
+"""Where results need not be equal, what they have to be."""
+
+
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_makes_of_records_what_kafkas_makes_of_them(kafka: KafkasTransforms, name: str):
     @generated
@@ -43,7 +51,9 @@ def test_a_transform_makes_of_records_what_kafkas_makes_of_them(kafka: KafkasTra
     )
     def compare(options: dict[str, str], records: list[Record]) -> None:
         ours, theirs = frazils(name, options, records), kafkas(kafka, name, options, records)
-        assert ours == theirs or (name.startswith("Cast") and encoding.alike(ours, theirs))
+        if ours is None and theirs is not None:  # found before there are records
+            ours = ["refused" for _ in records]
+        assert ours == theirs or (name in ALIKE and ALIKE[name](ours, theirs))
 
     compare()
 
@@ -52,7 +62,9 @@ def test_a_literal_stands_for_what_kafka_takes_it_for(kafka: KafkasTransforms):
     @settings(generated, max_examples=EXAMPLES * 10)
     @given(strategies.literals)
     def compare(text: str) -> None:
-        assert encoding.comparable(encoding.both(literal(text))) == encoding.comparable(kafka.literal(text))
+        ours, theirs = (encoding.comparable(each) for each in (encoding.both(literal(text)), kafka.literal(text)))
+
+        assert (ours["schema"], encoding.loose(ours["value"])) == (theirs["schema"], encoding.loose(theirs["value"]))
 
     compare()
 
