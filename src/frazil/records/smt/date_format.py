@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Final
 
 from frazil.records.smt.java_calendar import date_of, day_of
+from frazil.records.smt.kinds import wrapped
 
 DAY: Final = 86_400_000
 """Milliseconds."""
@@ -208,13 +209,18 @@ class _Reading:
         return done
 
     def _at_year(self, year: int) -> int:
-        found, order = self._found, list(self._found)
-        later = "D" in found and not ("d" in found and order.index("d") > order.index("D"))
-        if "E" in found and not {"d", "D"} & found.keys():
-            raise _Unreadable("a day of the week alone is no date")
-        day = day_of(year, 1, 1) + found["D"] - 1 if later else day_of(year, found.get("M", 1), found.get("d", 1))
+        found = self._found
+        day = self._day(year)
         time_of_day = (self._hour() * 60 + found.get("m", 0)) * 60 + found.get("s", 0)
-        return day * DAY + time_of_day * 1000 + found.get("S", 0) - found.get("Z", 0)
+        return wrapped(day * DAY + time_of_day * 1000 + found.get("S", 0) - found.get("Z", 0), 64)
+
+    def _day(self, year: int) -> int:
+        """Of the day of the year and that of the month the later counts; with neither, the first such day of a week."""
+        found, order = self._found, list(self._found)
+        if "D" in found and not ("d" in found and order.index("d") > order.index("D")):
+            return day_of(year, 1, 1) + found["D"] - 1
+        day = day_of(year, found.get("M", 1), found.get("d", 1))
+        return day + (found["E"] - day - 3) % 7 if "E" in found and "d" not in found else day
 
     def _hour(self) -> int:
         found, order = self._found, list(self._found)

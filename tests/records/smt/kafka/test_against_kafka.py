@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.records.smt.kafka import encoding, strategies
 from tests.records.smt.kafka.jvm import KafkasTransforms
-from tests.records.smt.records import FLOAT32, FLOAT64, configured, record
+from tests.records.smt.records import FLOAT32, FLOAT64, configured, plain, record
 
-from frazil.records.connect.data import Record, Schema, SchemaAndValue
+from frazil.records.connect.data import Moment, Record, Schema, SchemaAndValue
 from frazil.records.smt.chain import PACKAGE, TRANSFORMS, read
 from frazil.records.smt.literals import literal
 from frazil.records.smt.refusal import CannotTransform
@@ -25,6 +25,7 @@ from frazil.records.smt.refusal import CannotTransform
 pytestmark = pytest.mark.slow
 
 EXAMPLES: Final = int(os.environ.get("FRAZIL_TRANSFORM_EXAMPLES", "30"))
+CONVERTER: Final = "TimestampConverter$Value"
 generated = settings(
     max_examples=EXAMPLES,
     derandomize=EXAMPLES <= 30,
@@ -65,6 +66,24 @@ def test_a_literal_stands_for_what_kafka_takes_it_for(kafka: KafkasTransforms):
         ours, theirs = (encoding.comparable(each) for each in (encoding.both(literal(text)), kafka.literal(text)))
 
         assert (ours["schema"], encoding.loose(ours["value"])) == (theirs["schema"], encoding.loose(theirs["value"]))
+
+    compare()
+
+
+def test_a_moment_is_written_and_read_as_kafkas_java_does(kafka: KafkasTransforms):
+    @settings(generated, max_examples=EXAMPLES * 10)
+    @given(strategies.patterns, st.lists(strategies.moments, min_size=1, max_size=4), st.data())
+    def compare(pattern: str, moments: list[Moment], data: st.DataObject) -> None:
+        written = [record(plain(each)) for each in moments]
+        texts = frazils(CONVERTER, {"target.type": "string", "format": pattern}, written)
+        if texts is None:
+            return
+        assert texts == kafkas(kafka, CONVERTER, {"target.type": "string", "format": pattern}, written)
+
+        altered = [data.draw(strategies.altered(each["value"]["value"][1])) for each in texts]
+        read = [record(plain(each)) for each in altered]
+        options = {"target.type": "unix", "format": pattern}
+        assert frazils(CONVERTER, options, read) == kafkas(kafka, CONVERTER, options, read), altered
 
     compare()
 
