@@ -39,6 +39,14 @@ def day_of(year: int, month: int, of_month: int) -> int:
     return _days(year + years, month + 1, gregorian=False) + of_month - 1
 
 
+def day_in_year(year: int, number: int) -> int:
+    """The day of a year with a number, the first being 1; it may lie outside of the year."""
+    gregorian = _days(year, 1, gregorian=True) + number - 1
+    if year > _YEAR_OF_CHANGE and gregorian >= _FIRST_GREGORIAN:
+        return gregorian
+    return _days(year, 1, gregorian=False) + number - 1
+
+
 def _days(year: int, month: int, *, gregorian: bool) -> int:
     year -= month <= 2
     of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5
