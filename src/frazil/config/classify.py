@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from frazil.config import bounds, converters, known_keys, providers, transforms
+from frazil.config import bounds, compatibility, converters, known_keys, providers, transforms
 from frazil.config.kafka import SINK
 from frazil.config.secrets import shown
 from frazil.config.source import SourceSettings
@@ -55,6 +55,7 @@ def sort(given: Mapping[str, str], settings: Collection[str], source: type[Sourc
     found.no_effect += transforms.no_effect(given)
     found.problems += converters.problems(given)
     found.problems += transforms.problems(given)
+    found.problems += compatibility.problems(given)
     found.problems += bounds.among(given)
     found.problems += _not_default(given)
     return found

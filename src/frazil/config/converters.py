@@ -22,6 +22,8 @@ AVRO = "io.confluent.connect.avro.AvroConverter"
 PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
 JSON_SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
 
+_SNOWFLAKE: Final = "com.snowflake.kafka.connector.records."
+
 KINDS: Final[Mapping[str, str]] = {
     JSON: "json",
     STRING: "string",
@@ -30,6 +32,9 @@ KINDS: Final[Mapping[str, str]] = {
     AVRO: "avro",
     PROTOBUF: "protobuf",
     JSON_SCHEMA: "json_schema",
+    f"{_SNOWFLAKE}SnowflakeJsonConverter": "snowflake_json",
+    f"{_SNOWFLAKE}SnowflakeAvroConverter": "snowflake_avro",
+    f"{_SNOWFLAKE}SnowflakeAvroConverterWithoutSchemaRegistry": "snowflake_avro_file",
     **{
         f"org.apache.kafka.connect.converters.{name}Converter": name.lower()
         for name in ("Boolean", "Short", "Integer", "Long", "Float", "Double")
@@ -48,6 +53,7 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "avro": (*_REGISTRY, "ignore.default.for.nullables"),
     "protobuf": (*_REGISTRY, "flatten.unions", "generate.index.for.unions", "wrapper.for.nullables"),
     "json_schema": _REGISTRY,
+    "snowflake_avro": (*_REGISTRY, "reader.schema", "break.on.schema.registry.error"),
 }
 """How the settings begin that a converter reads."""
 
@@ -106,10 +112,17 @@ def spec(group: str, name: str, given: Mapping[str, str]) -> ConverterSpec:
         given: a connector's keys, or the converter's settings among them.
     """
     options = {key.removeprefix(f"{group}."): value for key, value in given.items() if key.startswith(f"{group}.")}
+    if name == "snowflake_json":
+        return ConverterSpec("json", options)
     # Connect's JsonConverter expects schemas unless it is told that there are none.
     if name == "json" and options.get("schemas.enable", "true").lower() != "false":
         return ConverterSpec("json_envelope", options)
     return ConverterSpec(name, options)
+
+
+def is_snowflakes(name: str) -> bool:
+    """Whether a converter is one of the classic connector's own."""
+    return KINDS.get(name, name).startswith("snowflake_")
 
 
 def problems(given: Mapping[str, str]) -> Iterator[Problem]:

@@ -136,6 +136,10 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """Whether the table of a topic without an entry in the map has the topic's name in upper case, with a hash at the
     end if characters had to be replaced. Otherwise it has the topic's name, unchanged."""
 
+    strict: Flag = Field(validation_alias=Keys("frazil.compatibility.strict"), default=False)
+    """Whether what Snowflake's connectors cannot do is refused here as well: their own converters together with
+    streaming or with transforms, and a RegexRouter in a file of the classic connector."""
+
     route_field: Annotated[tuple[str, ...] | None, values.by(values.field_path), BeforeValidator(_route_field)] = Field(
         validation_alias=Keys("frazil.route.field"), default=None
     )

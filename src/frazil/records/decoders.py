@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from frazil.model import ConverterSpec
 from frazil.records.connect.data import SchemaAndValue, Type
 from frazil.records.connect.decoding import Decoder
-from frazil.records.connect.json_converter import EnvelopeDecoder, JsonDecoder
+from frazil.records.connect.json_converter import JsonDecoder, envelope_decoder
 from frazil.records.connect.json_text import json_text
 from frazil.records.connect.primitives import booleans, numbers, plain_bytes, texts
 from frazil.records.connect.simple_headers import SimpleDecoder
@@ -45,7 +45,7 @@ def _later(module: str, name: str) -> MakeDecoder:
 
 DECODERS: Final[dict[str, MakeDecoder]] = {
     "json": lambda options: JsonDecoder(),  # noqa: ARG005
-    "json_envelope": lambda options: EnvelopeDecoder(),  # noqa: ARG005
+    "json_envelope": envelope_decoder,
     "string": texts,
     "bytes": lambda options: plain_bytes(),  # noqa: ARG005
     "simple": lambda options: SimpleDecoder(),  # noqa: ARG005
@@ -58,6 +58,8 @@ DECODERS: Final[dict[str, MakeDecoder]] = {
     "avro": _later("avro", "avro_decoder"),
     "protobuf": _later("protobuf", "protobuf_decoder"),
     "json_schema": _later("json_schema", "json_schema_decoder"),
+    "snowflake_avro": _later("snowflake", "snowflake_avro_decoder"),
+    "snowflake_avro_file": _later("snowflake", "snowflake_avro_file_decoder"),
 }
 """The decoders there are; a kind with a colon is the Python path of a user's own."""
 
