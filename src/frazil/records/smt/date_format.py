@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from frazil.records.smt.java_calendar import date_of, day_of
+from frazil.records.smt.java_calendar import date_of, day_in_year, day_of
+from frazil.records.smt.kinds import wrapped
 
 DAY: Final = 86_400_000
 """Milliseconds."""
@@ -208,13 +209,20 @@ class _Reading:
         return done
 
     def _at_year(self, year: int) -> int:
+        found = self._found
+        time_of_day = ((self._hour() * 60 + found.get("m", 0)) * 60 + found.get("s", 0)) * 1000 + found.get("S", 0)
+        days, rest = divmod(time_of_day, DAY)
+        return wrapped(self._day(year, days) * DAY + rest - found.get("Z", 0), 64)
+
+    def _day(self, year: int, more: int) -> int:
+        """Of the day of the year and that of the month the later counts; with neither, the first such day of a week."""
         found, order = self._found, list(self._found)
-        later = "D" in found and not ("d" in found and order.index("d") > order.index("D"))
-        if "E" in found and not {"d", "D"} & found.keys():
-            raise _Unreadable("a day of the week alone is no date")
-        day = day_of(year, 1, 1) + found["D"] - 1 if later else day_of(year, found.get("M", 1), found.get("d", 1))
-        time_of_day = (self._hour() * 60 + found.get("m", 0)) * 60 + found.get("s", 0)
-        return day * DAY + time_of_day * 1000 + found.get("S", 0) - found.get("Z", 0)
+        if "D" in found and not ("d" in found and order.index("d") > order.index("D")):
+            return day_in_year(year, found["D"] + more)
+        if "E" in found and "d" not in found:
+            first = day_of(year, found.get("M", 1), 1)
+            return first + (found["E"] - first - 3) % 7 + more
+        return day_of(year, found.get("M", 1), found.get("d", 1) + more)
 
     def _hour(self) -> int:
         found, order = self._found, list(self._found)
@@ -234,7 +242,7 @@ class _Reading:
         if number is None:
             raise _Unreadable(f"a number is missing at position {self.at}")
         self.at = number.end()
-        value = max(-(2**31), min(2**31 - 1, int(number[0])))
+        value = _of_32_bits(int(number[0]))
         match field.letter:
             case "y":
                 self._two_digits = field.count <= 2 and len(number[0]) == 2 and number[0].isdigit()
@@ -277,6 +285,13 @@ class _Reading:
     def _set(self, letter: str, value: int) -> None:
         self._found.pop(letter, None)
         self._found[letter] = value
+
+
+def _of_32_bits(number: int) -> int:
+    """Java keeps the low bits of what 64 have room for, and of what is beyond the last number."""
+    if number == wrapped(number, 64):
+        return wrapped(number, 32)
+    return max(-(2**31), min(2**31 - 1, number))
 
 
 def _century_began() -> int:

@@ -101,14 +101,34 @@ def _entries(entries: list[tuple[Any, Any]], of: Schema | None) -> Iterator[list
 
 
 def comparable(encoded: Any) -> Any:
-    """The same with the entries of maps in one order: Java's have none."""
+    """The same with the entries of maps in one order, for Java's have none.
+
+    Of a struct's own schema its default and whether it is optional do not count: a default is one of neither.
+    """
     if isinstance(encoded, list):
         done = [comparable(each) for each in encoded]
         if len(done) == 2 and done[0] == "map" and isinstance(done[1], list):
             return ["map", sorted(done[1], key=json.dumps)]
+        if done and done[0] == "struct" and isinstance(done[1], dict):
+            return ["struct", {**done[1], "default": None, "optional": None}, *done[2:]]
         return done
     if isinstance(encoded, dict):
         return {key: comparable(each) for key, each in encoded.items()}
+    return encoded
+
+
+def loose(encoded: Any) -> Any:
+    """The same without how many bits numbers have, and what is empty.
+
+    Within arrays and maps of a literal not all values are what the schema says; then frazil's do not tell.
+    """
+    if isinstance(encoded, list):
+        is_number = len(encoded) == 2 and encoded[0] in (*BITS, Type.FLOAT32, Type.FLOAT64)
+        if encoded in (["array", []], ["map", []]):
+            return ["empty"]
+        return ["number", encoded[1]] if is_number else [loose(each) for each in encoded]
+    if isinstance(encoded, dict):
+        return {key: loose(each) for key, each in encoded.items()}
     return encoded
 
 

@@ -262,6 +262,20 @@ literals = st.one_of(
 )
 
 
+def altered(text: str) -> st.SearchStrategy[str]:
+    """A text as it is, or with something more, less or else at one place."""
+    places = st.integers(0, len(text))
+    pieces = st.one_of(st.sampled_from([*" -+:.,0129aZ", "AM", "pm", "Feb", "+01:00", "-0130"]), st.text(max_size=2))
+    return st.one_of(
+        st.just(text),
+        st.builds(lambda place, more: f"{text[:place]}{more}{text[place:]}", places, pieces),
+        st.builds(lambda place: text[:place] + text[place + 1 :], places),
+        st.builds(lambda place, other: f"{text[:place]}{other}{text[place + 1 :]}", places, pieces),
+        st.builds(lambda place: text[:place], places),
+        st.just(text.upper()),
+    )
+
+
 def options(required: dict[str, Any], optional: dict[str, Any] | None = None) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries(required, optional=optional or {})
 
