@@ -73,6 +73,7 @@ class Changing:
     def change(self, batch: pa.RecordBatch) -> Changed:
         """Decode and change records; those that are bad or dropped are none of the rows."""
         done = Changed()
+        appends = [done.columns[name].append for name in _COLUMNS]
         names = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
         for row, cells in enumerate(zip(*(batch.column(name).to_pylist() for name in names), strict=True)):
             try:
@@ -91,11 +92,9 @@ class Changing:
                 done.refused[row] = f"what the transforms made of it cannot be written: {error}"
                 continue
             done.rows.append(row)
-            columns = done.columns
-            for name, value in zip(
-                _COLUMNS, (*written, self._id(self._value, cells[5]), self._id(self._key, cells[4])), strict=True
-            ):
-                columns[name].append(value)
+            ids = self._id(self._value, cells[5]), self._id(self._key, cells[4])
+            for append, value in zip(appends, (*written, *ids), strict=True):
+                append(value)
         return done
 
     def _record(

@@ -83,7 +83,7 @@ def bare(schema: Schema, value: Any) -> Any:
     """A value as one of a schema, which says by itself how many bits a number has."""
     if value is None or isinstance(value, bool | Moment | Struct):
         return value
-    if type(value) is _CLASSES.get(schema.type):
+    if isinstance(value, int | float) and type(value) is _CLASSES.get(schema.type):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, dict) and schema.value is not None:
         return {key: bare(schema.value, each) for key, each in value.items()}
