@@ -53,6 +53,7 @@ SECONDS: Final = {
     "tests/integration/test_types.py": 14,
     "tests/testing/test_records.py": 14,
     "tests/integration/outages/test_lock.py": 13,
+    "tests/records/smt/kafka/test_against_kafka.py": 13,
     "tests/tables/jvm/test_sessionless.py": 11,
     "tests/integration/test_variant.py": 10,
     "tests/integration/test_left_out.py": 10,

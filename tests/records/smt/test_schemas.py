@@ -6,9 +6,22 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.records.smt.records import BOOLEAN, BYTES, FLOAT32, INT32, STRING, struct, struct_schema
+from tests.records.smt.records import (
+    BOOLEAN,
+    BYTES,
+    FLOAT32,
+    INT32,
+    INT64,
+    STRING,
+    configured,
+    of_struct,
+    record,
+    struct,
+    struct_schema,
+)
 
 from frazil.records.connect.data import DATE, DECIMAL, Moment, Number, Schema, Struct, Type
+from frazil.records.smt.chain import Chain
 from frazil.records.smt.refusal import CannotTransform
 from frazil.records.smt.schemas import Remembered, require_fit
 from frazil.records.smt.schemas import struct as made_struct
@@ -94,3 +107,29 @@ def test_schemas_of_many_records_do_not_pile_up():
         remembered.of(struct_schema(a=INT32))
 
     assert len(remembered._known) <= 64
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("Cast$Value", {"spec": "a:int64"}),
+        ("Flatten$Value", {}),
+        ("HeaderFrom$Value", {"fields": "b", "headers": "x", "operation": "move"}),
+        ("HoistField$Value", {"field": "line"}),
+        ("InsertField$Value", {"topic.field": "t"}),
+        ("MaskField$Value", {"fields": "a"}),
+        ("ReplaceField$Value", {"renames": "a:x"}),
+        ("SetSchemaMetadata$Value", {"schema.name": "Order"}),
+        ("TimestampConverter$Value", {"field": "c", "target.type": "Timestamp"}),
+        ("ExtractField$Value", {"field": "a"}),
+    ],
+)
+def test_records_of_one_schema_leave_a_transform_with_one(kind: str, options: dict[str, str]):
+    schema = struct_schema(a=INT32, b=STRING, c=INT64)
+    chain = Chain.of(configured(kind, options))
+
+    first, second = (chain.apply(record(of_struct(schema, a=1, b="x", c=2))) for _ in range(2))
+
+    assert first is not None
+    assert second is not None
+    assert first.value.schema is second.value.schema

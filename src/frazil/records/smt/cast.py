@@ -17,7 +17,7 @@ from frazil.records.smt.kinds import BITS, INTEGERS, Float32, described, type_of
 from frazil.records.smt.kinds import plain as plain_number
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
-from frazil.records.smt.schemas import Remembered, basics, field_value, struct, struct_schema, with_default
+from frazil.records.smt.schemas import Remembered, basics, contents, struct, struct_schema, with_default
 from frazil.records.smt.transformation import OfPartAlone, Part, plain
 
 _FROM: Final = frozenset({*BITS, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING, Type.BYTES})
@@ -71,9 +71,10 @@ class Cast(OfPartAlone):
         if self._whole is not None:
             return SchemaAndValue(changed, cast(schema, value, self._whole))
         found = self._struct(value)
-        values = ((each.name, field_value(found, each.name, default=self._default)) for each in found.schema.fields)
-        types = {each.name: each.schema for each in found.schema.fields}
-        done = ((name, self._cast(name, types[name], each)) for name, each in values)
+        done = (
+            (field.name, self._cast(field.name, field.schema, each))
+            for field, each in contents(found, default=self._default)
+        )
         return SchemaAndValue(changed, struct(changed, done))
 
     def _cast(self, name: str, schema: Schema, value: Any) -> Any:

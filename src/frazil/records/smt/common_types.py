@@ -95,7 +95,7 @@ def bare(schema: Schema, value: Any) -> Any:
     return value
 
 
-_CLASSES: Final = {**INTEGERS, Type.FLOAT32: Float32, Type.FLOAT64: float}
+_CLASSES: Final[dict[Type, Any]] = {**INTEGERS, Type.FLOAT32: Float32, Type.FLOAT64: float}
 _MOMENTS: Final = (DATE, TIME, TIMESTAMP)
 
 

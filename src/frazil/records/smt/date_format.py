@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import zip_longest
 from typing import Final
 
@@ -28,7 +29,10 @@ _MONTHS: Final = (
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALVES: Final = ("AM", "PM")
 _PIECE: Final = re.compile(r"('')|'((?:[^']|'')+)'|([a-zA-Z])\3*|([^a-zA-Z']+)|(.)", re.DOTALL)
-_NUMBER: Final = re.compile(r"-?[0-9]+")
+_NUMBER: Final = re.compile(r"-?[0-9]+(E-?[0-9]+)?")
+_LONGEST_EXPONENT: Final = 8
+"""Characters; with more of them a number is nothing, or larger than any."""
+
 _CENTURY: Final = 80
 """Years that a year of two digits may lie back."""
 
@@ -242,7 +246,7 @@ class _Reading:
         if number is None:
             raise _Unreadable(f"a number is missing at position {self.at}")
         self.at = number.end()
-        value = _of_32_bits(int(number[0]))
+        value = _of_32_bits(number)
         match field.letter:
             case "y":
                 self._two_digits = field.count <= 2 and len(number[0]) == 2 and number[0].isdigit()
@@ -287,11 +291,16 @@ class _Reading:
         self._found[letter] = value
 
 
-def _of_32_bits(number: int) -> int:
-    """Java keeps the low bits of what 64 have room for, and of what is beyond the last number."""
-    if number == wrapped(number, 64):
-        return wrapped(number, 32)
-    return max(-(2**31), min(2**31 - 1, number))
+def _of_32_bits(found: re.Match[str]) -> int:
+    """Java keeps the low bits of a whole number that 64 have room for, and the last number of what is beyond."""
+    digits, _, exponent = found[0].partition("E")
+    if len(exponent) > _LONGEST_EXPONENT or len(digits) + int(exponent or 0) > _LONGEST_EXPONENT * 4:
+        exponent = "-99" if exponent.startswith("-") else "99"
+    number = Decimal(f"{digits}E{exponent or 0}")
+    whole = int(number)
+    if whole == number and whole == wrapped(whole, 64):
+        return wrapped(whole, 32)
+    return max(-(2**31), min(2**31 - 1, whole))
 
 
 def _century_began() -> int:

@@ -14,7 +14,7 @@ from frazil.records.smt.kinds import BITS, INTEGERS, Float32, described, type_of
 from frazil.records.smt.kinds import plain as plain_number
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
-from frazil.records.smt.schemas import Remembered, field_value, struct, struct_schema
+from frazil.records.smt.schemas import Remembered, contents, field_value, struct, struct_schema
 from frazil.records.smt.transformation import OfPartAlone, Part, plain, require_map, require_struct
 
 
@@ -84,10 +84,10 @@ class MaskField(OfPartAlone):
 
     def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         found = self._struct(value)
-        values = []
-        for each in found.schema.fields:
-            inner = field_value(found, each.name, default=self._default)
-            values.append((each.name, self._of_field(inner, each.schema) if each.name in self._fields else inner))
+        values = (
+            (each.name, self._of_field(inner, each.schema) if each.name in self._fields else inner)
+            for each, inner in contents(found, default=self._default)
+        )
         return SchemaAndValue(schema, struct(found.schema, values))
 
     def _of_field(self, value: Any, schema: Schema) -> Any:

@@ -9,7 +9,7 @@ from frazil.records.connect.data import Header, Record, Schema, SchemaAndValue, 
 from frazil.records.smt.literals import literal
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
-from frazil.records.smt.schemas import Remembered, field_value, require_fit, struct, struct_schema
+from frazil.records.smt.schemas import Remembered, contents, field_value, require_fit, struct, struct_schema
 from frazil.records.smt.transformation import Part, plain, require_map, require_struct
 
 
@@ -83,10 +83,12 @@ class HeaderFrom:
         if not self._moves:
             return SchemaAndValue(schema, value)
         changed = self._schemas.of(schema)
-        names = (each.name for each in changed.fields)
-        return SchemaAndValue(
-            changed, struct(changed, ((name, field_value(value, name, default=self._default)) for name in names))
+        kept = (
+            (field.name, each)
+            for field, each in contents(value, default=self._default)
+            if field.name not in self._fields
         )
+        return SchemaAndValue(changed, struct(changed, kept))
 
     def _moved(self, schema: Schema) -> Schema:
         kept = (each for each in schema.fields if each.name not in self._fields)

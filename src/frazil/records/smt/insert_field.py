@@ -15,7 +15,7 @@ from frazil.records.smt.schemas import (
     STRING,
     TIMESTAMP_SCHEMA,
     Remembered,
-    field_value,
+    contents,
     struct,
     struct_schema,
 )
@@ -84,8 +84,7 @@ class InsertField(OfPart):
             return SchemaAndValue(schema, value)
         found = self._struct(value)
         changed = self._schemas.of(found.schema)
-        names = (each.name for each in found.schema.fields)
-        values = [(name, field_value(found, name, default=self._default)) for name in names]
+        values = [(field.name, each) for field, each in contents(found, default=self._default)]
         for each in self._inserted:
             inserted = self._value(each.option, record)
             if inserted is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from frazil.records.connect.data import Schema, SchemaAndValue
 from frazil.records.smt.java_text import split
 from frazil.records.smt.options import Options
-from frazil.records.smt.schemas import Remembered, field_value, struct, struct_schema
+from frazil.records.smt.schemas import Remembered, contents, struct, struct_schema
 from frazil.records.smt.transformation import OfPartAlone, Part, plain
 
 
@@ -46,8 +46,11 @@ class ReplaceField(OfPartAlone):
             return SchemaAndValue(schema, value)
         found = self._struct(value)
         changed = self._schemas.of(found.schema)
-        names = (each.name for each in found.schema.fields if self._stays(each.name))
-        values = ((self._new(name), field_value(found, name, default=self._default)) for name in names)
+        values = (
+            (self._new(field.name), each)
+            for field, each in contents(found, default=self._default)
+            if self._stays(field.name)
+        )
         return SchemaAndValue(changed, struct(changed, values))
 
     def _stays(self, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from frazil.records.connect.data import Schema, SchemaAndValue, Struct
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
-from frazil.records.smt.schemas import field_value, struct
+from frazil.records.smt.schemas import Remembered, contents, struct
 from frazil.records.smt.transformation import OfPartAlone, Part
 
 
@@ -23,6 +23,7 @@ class SetSchemaMetadata(OfPartAlone):
         self._name = options.maybe("schema.name")
         self._version = options.integer("schema.version")
         self._default = options.replaces_null()
+        self._schemas = Remembered(self._changed)
         if self._name is None and "schema.version" not in options.given:
             options.refuse("type", "sets neither a name nor a version. Write schema.name or schema.version.")
 
@@ -32,10 +33,12 @@ class SetSchemaMetadata(OfPartAlone):
         return before
 
     def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
-        name = schema.name if self._name is None else self._name
-        changed = replace(schema, name=name, version=schema.version if self._version is None else self._version)
+        changed = self._schemas.of(schema)
         if not isinstance(value, Struct):
             return SchemaAndValue(changed, value)
-        names = (each.name for each in changed.fields)
-        values = ((each, field_value(value, each, default=self._default)) for each in names)
+        values = ((field.name, each) for field, each in contents(value, default=self._default))
         return SchemaAndValue(changed, struct(changed, values))
+
+    def _changed(self, schema: Schema) -> Schema:
+        name = schema.name if self._name is None else self._name
+        return replace(schema, name=name, version=schema.version if self._version is None else self._version)

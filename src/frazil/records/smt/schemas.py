@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
@@ -103,6 +103,13 @@ def struct(schema: Schema, values: Iterable[tuple[str, Any]]) -> Struct:
         if value is not None:
             found[name] = value
     return Struct(schema, found)
+
+
+def contents(value: Struct, *, default: bool) -> Iterator[tuple[Field, Any]]:
+    """The fields of a struct and what they have, or with `default` what stands for null."""
+    for each in value.schema.fields:
+        found = value.values.get(each.name)
+        yield each, each.schema.default if found is None and default else found
 
 
 def field_value(value: Struct, name: str, *, default: bool) -> Any:

@@ -19,7 +19,7 @@ from frazil.records.smt.schemas import (
     TIME_SCHEMA,
     TIMESTAMP_SCHEMA,
     Remembered,
-    field_value,
+    contents,
     struct,
     struct_schema,
     with_default,
@@ -33,6 +33,7 @@ _TARGETS: Final = {
     "Time": TIME_SCHEMA,
     "Timestamp": TIMESTAMP_SCHEMA,
 }
+_OPTIONAL: Final = {name: schema.as_optional() for name, schema in _TARGETS.items()}
 _LOGICAL: Final = {DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
 _TO_MILLIS: Final = {
     "seconds": (1000, 1),
@@ -78,16 +79,15 @@ class TimestampConverter(OfPartAlone):
 
     def _values(self, value: Any) -> list[tuple[str, Any]]:
         values = []
-        for each in value.schema.fields:
-            inner = field_value(value, each.name, default=self._default)
-            if each.name == self._field:
-                source = _source(each.schema)
+        for field, inner in contents(value, default=self._default):
+            if field.name == self._field:
+                source = _source(field.schema)
                 inner = None if inner is None else self._converted(source, inner)
-            values.append((each.name, inner))
+            values.append((field.name, inner))
         return values
 
     def _schema(self, schema: Schema) -> Schema:
-        return replace(_TARGETS[self._target], optional=schema.optional)
+        return _OPTIONAL[self._target] if schema.optional else _TARGETS[self._target]
 
     def _changed(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:

@@ -21,8 +21,10 @@ import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.data.Values;
+import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
@@ -61,6 +63,55 @@ public class Driver {
     public String literal(String text) throws Exception {
         SchemaAndValue found = Values.parseString(text);
         return mapper.writeValueAsString(found == null ? both(null, null) : both(found.schema(), found.value()));
+    }
+
+    /** What Kafka's JsonConverter writes values as, in envelopes, and what it reads of that; those it writes. */
+    public String envelopes(String text) throws Exception {
+        JsonNode given = mapper.readTree(text);
+        schemas.clear();
+        JsonConverter converter = converter("true");
+        ArrayNode done = nodes.arrayNode();
+        for (int i = 0; i < given.size(); i++) {
+            byte[] written;
+            try {
+                Object value = value(at(at(given, i), "value"));
+                written = converter.fromConnectData("t", schema(at(at(given, i), "schema")), value);
+            } catch (DataException error) {
+                continue; // such as the default of a struct
+            }
+            ObjectNode one = done.addObject();
+            one.put("bytes", Base64.getEncoder().encodeToString(written));
+            one.set("read", read(converter, written));
+        }
+        return mapper.writeValueAsString(done);
+    }
+
+    /** What Kafka's JsonConverter reads of documents without schemas; null where it refuses one. */
+    public String documents(String text) throws Exception {
+        JsonNode given = mapper.readTree(text);
+        JsonConverter converter = converter("false");
+        ArrayNode done = nodes.arrayNode();
+        for (int i = 0; i < given.size(); i++) {
+            done.add(read(converter, Base64.getDecoder().decode(at(given, i).asText())));
+        }
+        return mapper.writeValueAsString(done);
+    }
+
+    private JsonConverter converter(String withSchemas) {
+        Map options = new HashMap();
+        options.put("schemas.enable", withSchemas);
+        JsonConverter converter = new JsonConverter(false);
+        converter.configure(options, false);
+        return converter;
+    }
+
+    private JsonNode read(JsonConverter converter, byte[] data) {
+        try {
+            SchemaAndValue found = converter.toConnectData("t", data);
+            return both(found.schema(), found.value());
+        } catch (Throwable error) {
+            return nodes.nullNode();
+        }
     }
 
     private JsonNode one(Object made, SinkRecord record) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,8 +12,8 @@ from typing import Any
 from tests.records.smt.kafka import encoding
 from tests.support.jars import fetched
 
-from frazil.dev.jars import VERSION
-from frazil.records.connect.data import Record
+from frazil.dev.jars import VERSION, pyspark_jars
+from frazil.records.connect.data import Record, SchemaAndValue
 from frazil.tables.jvm.plain_jvm import PlainJvm
 from frazil.tables.jvm.spark_home import spark_home
 
@@ -36,11 +37,21 @@ class KafkasTransforms:
         """What a text stands for."""
         return json.loads(self._driver.literal(text))
 
+    def envelopes(self, contents: Sequence[SchemaAndValue]) -> list[tuple[bytes, Any]]:
+        """What its JsonConverter writes of values, with schemas, and what it reads of that; None if it does not."""
+        found = json.loads(self._driver.envelopes(json.dumps([encoding.both(each) for each in contents])))
+        return [(base64.b64decode(each["bytes"]), each["read"]) for each in found]
+
+    def documents(self, documents: Sequence[bytes]) -> list[Any]:
+        """What its JsonConverter reads of documents without schemas; None of what it refuses."""
+        return json.loads(self._driver.documents(json.dumps([base64.b64encode(each).decode() for each in documents])))
+
 
 @contextmanager
 def kafkas_transforms(log: Path) -> Iterator[KafkasTransforms]:
     """They run for the time of the block."""
     jars = [str(fetched("org.apache.kafka", module, VERSION)) for module in MODULES]
+    jars.append(str(fetched("com.fasterxml.jackson.module", "jackson-module-blackbird", _version_of_jackson())))
     jvm = PlainJvm([*jars, f"{spark_home()}/jars/*"], OPTIONS, log)
     try:
         compiler = jvm.gateway.jvm.org.codehaus.janino.SimpleCompiler()
@@ -48,3 +59,9 @@ def kafkas_transforms(log: Path) -> Iterator[KafkasTransforms]:
         yield KafkasTransforms(compiler.getClassLoader().loadClass("Driver").newInstance())
     finally:
         jvm.end()
+
+
+def _version_of_jackson() -> str:
+    """That of Spark's, which Kafka's JsonConverter is to make do with."""
+    (jar,) = pyspark_jars().glob("jackson-databind-*.jar")
+    return jar.stem.removeprefix("jackson-databind-")

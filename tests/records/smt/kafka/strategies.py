@@ -398,3 +398,12 @@ OPTIONS: Final[dict[str, st.SearchStrategy[dict[str, str]]]] = {
     "ValueToKey": options({"fields": lists}, NULLS),
 }
 """Options of each transform."""
+
+PREDICATE_OPTIONS: Final[dict[str, st.SearchStrategy[dict[str, str]]]] = {
+    "HasHeaderKey": options({"name": mostly(st.sampled_from(["x", "y"]), "", " x ", "X")}),
+    "RecordIsTombstone": options({}),
+    "TopicNameMatches": options(
+        {"pattern": mostly(st.sampled_from(["orders.*", "[a-z]+", "(?i)ORDERS", "", "orders", ".*"]), "(", " orders ")}
+    ),
+}
+"""Options of each predicate."""

@@ -20,6 +20,9 @@ from tests.records.smt.records import FLOAT32, FLOAT64, configured, plain, recor
 from frazil.records.connect.data import Moment, Record, Schema, SchemaAndValue
 from frazil.records.smt.chain import PACKAGE, TRANSFORMS, read
 from frazil.records.smt.literals import literal
+from frazil.records.smt.options import Options
+from frazil.records.smt.predicates import PACKAGE as PREDICATES_PACKAGE
+from frazil.records.smt.predicates import PREDICATES
 from frazil.records.smt.refusal import CannotTransform
 
 pytestmark = pytest.mark.slow
@@ -55,6 +58,20 @@ def test_a_transform_makes_of_records_what_kafkas_makes_of_them(kafka: KafkasTra
         if ours is None and theirs is not None:  # found before there are records
             ours = ["refused" for _ in records]
         assert ours == theirs or (name in ALIKE and ALIKE[name](ours, theirs))
+
+    compare()
+
+
+@pytest.mark.parametrize("name", PREDICATES)
+def test_a_predicate_holds_for_the_records_that_kafkas_holds_for(kafka: KafkasTransforms, name: str):
+    @generated
+    @given(strategies.PREDICATE_OPTIONS[name], st.lists(strategies.records, min_size=1, max_size=4))
+    def compare(options: dict[str, str], records: list[Record]) -> None:
+        given_options = Options(options)
+        predicate = PREDICATES[name](given_options)
+        ours = None if given_options.problems else [{"test": predicate.test(each)} for each in records]
+
+        assert ours == kafka.results(f"{PREDICATES_PACKAGE}{name}", options, records)
 
     compare()
 
