@@ -19,6 +19,7 @@ from frazil.errors.fleet import ConnectorExists, ConnectorUnknown, FleetEnded
 from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
 from frazil.errors.pipes import ExplainRefused, PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
+from frazil.errors.replays import LedgerUnreadable, ReplayRefused
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
     BrokerRefused,
@@ -108,6 +109,7 @@ __all__ = [
     "InvalidConfiguration",
     "InvalidQuery",
     "InvalidRecord",
+    "LedgerUnreadable",
     "LogTruncated",
     "NoStartingOffset",
     "NotPackable",
@@ -121,6 +123,7 @@ __all__ = [
     "QueryCancelled",
     "RecordsReplaced",
     "RecordsSkipped",
+    "ReplayRefused",
     "ResetRefused",
     "SchemaRace",
     "ShapeMoved",
