@@ -61,7 +61,7 @@ class Delivery:
                 ErrorTable(self._catalog, opened.table, self._settings.key).append(lists, self._settings.name)
                 faults.reach("after_append")
             if self._dead_letters:
-                self._dead_letters.send(rejects_in(opened.table, reversed(lists)), self._settings.name)
+                self._dead_letters.send(rejects_in(opened.table, reversed(lists)), self._settings.name, name)
         except (FrazilError, OSError, pa.ArrowException) as error:
             self._failed[name] = time.monotonic()
             _log.warning("rejected records are not delivered yet", table=str(name), cause=str(error))
