@@ -59,3 +59,27 @@ def show(
         from frazil.connector.rejected.desk import Asked
 
         return show_rejects(Given(home_of(home), connector, worker), Asked(table, topic, where), limit, format)
+
+
+@dlq.command
+def replay(
+    *,
+    table: Table = None,
+    topic: Topic = None,
+    where: Where = None,
+    dry_run: Annotated[
+        bool, Parameter(help="Say what would become of each record, and change nothing.", negative=())
+    ] = False,
+    connector: ConnectorFile = None,
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Bring rejected records through the present pipe, each once; exit code 3 where some are rejected again."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.dlq import Given
+        from frazil.cli.dlq_replay import foresee, replay_rejects
+        from frazil.connector.rejected.desk import Asked
+
+        do = foresee if dry_run else replay_rejects
+        return do(Given(home_of(home), connector, worker), Asked(table, topic, where), format)

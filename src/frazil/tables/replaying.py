@@ -99,12 +99,15 @@ def append(table: WritableTable, replay: Replay) -> int:
         SchemaRace: it happened, but so did a change of the columns, at the same moment.
     """
     path = f"{directory(table)}/replayed-{connector_in_names(replay.connector)}-{uuid.uuid4()}"
-    table.write_file(path, encode(replay.known.ledger.followed_by(replay.places, replay.known.name)))
+    is_written = False
     attempts = Attempts(table, replay.shapes)
     notes = {AUDIT: orjson.dumps(replay.audit).decode()}
     for _ in range(_ATTEMPTS):
         swap = table.begin()
         _require_same(table, swap.base, replay)
+        if not is_written:
+            table.write_file(path, encode(replay.known.ledger.followed_by(replay.places, replay.known.name)))
+            is_written = True
         name = LedgerName(path, swap.base.next_sequence_number)
         swap.build(replay.files, key_of(replay.connector), encode_name(name), notes)
         faults.reach("before_swap")
