@@ -139,7 +139,7 @@ def _filtered(found: pa.Table, compiled: Compiled | None) -> Iterator[pa.RecordB
                 information.create(connection, scan, found)
             locked.lock(connection, Files(connection))
             with explained():
-                rows = connection.execute(compiled.text).to_arrow_table()
+                rows = connection.sql(compiled.text).to_arrow_table()
         finally:
             connection.close()
     finally:
