@@ -32,8 +32,20 @@ SCHEMA: Final = pa.schema(
 """The columns of an error table, and the table that a record was rejected for; null is what nothing is said of."""
 
 _STAGES: Final = {word: stage for stage, word in STAGES.items()}
-_CONTEXT: Final = frozenset({TABLE})
-"""Headers of ours among those by Kafka Connect's names."""
+_SAID: Final = (
+    "topic",
+    "partition",
+    "offset",
+    "connector.name",
+    "task.id",
+    "stage",
+    "class.name",
+    "exception.class.name",
+    "exception.message",
+    "exception.stacktrace",
+)
+_NAMES: Final = {TABLE: TABLE, **{PREFIX + name: name for name in _SAID}}
+"""The headers that are added to a dead letter, by Kafka Connect and by us, and what they are called here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +75,8 @@ def told(headers: Sequence[tuple[str, bytes | None]]) -> Told:
     context: dict[str, str] = {}
     left = len(headers)
     for name, value in reversed(headers):
-        short = name if name in _CONTEXT else name.removeprefix(PREFIX)
-        if (short == name and name not in _CONTEXT) or short in context:
+        short = _NAMES.get(name)
+        if short is None or short in context:
             break
         context[short] = (value or b"").decode(errors="replace")
         left -= 1

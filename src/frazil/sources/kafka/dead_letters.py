@@ -69,7 +69,7 @@ class DeadLetterTopic:
             raise translate(KafkaException(self._failure), self._brokers, f"take rejected records to {self.topic}")
 
     def _send(self, producer: Producer, reject: Reject, connector: str, table: TableName) -> None:
-        headers = [*reject.headers, *(_context(reject, connector, table) if self._context else ())]
+        headers = [*reject.headers, *(context_of(reject, connector, table) if self._context else ())]
         while True:
             try:
                 producer.produce(
@@ -118,7 +118,7 @@ class DeadLetterTopic:
         )
 
 
-def _context(reject: Reject, connector: str, table: TableName) -> Iterator[tuple[str, bytes]]:
+def context_of(reject: Reject, connector: str, table: TableName) -> Iterator[tuple[str, bytes]]:
     """Why a record was rejected, as headers."""
     said = {
         "topic": str(reject.partition.topic),
