@@ -147,23 +147,3 @@ def test_a_kill_anywhere_around_the_delivery_leaves_each_reject_there_once(broke
     assert told.stdout.split()[-1] == f"{2 * len(points)},{2 * len(points)}", told.stderr
     rows = frazil("sql", f"SELECT count(*) FROM {topic}", "--format", "csv", "--home", home)
     assert rows.stdout.split()[-1] == str(1 + 2 * len(points))
-
-
-@pytest.mark.long
-def test_a_topic_of_which_every_record_is_rejected_is_all_in_the_error_table_and_has_no_lag(
-    connect, topic, spark: SparkSession, broker: KafkaBroker
-):
-    count = 20_000
-    produce(broker.bootstrap_servers, topic, (f'{{"n": {number}' for number in range(count)))
-
-    connector = connect(topic, **ASIDE)
-    caught_up(connector)
-
-    errors = f"frazil.public.{topic.upper()}_ERRORS"
-    asked = f"SELECT count(*), count(DISTINCT partition, offset), min(offset), max(offset) FROM {errors}"
-    wait_until(lambda: spark.catalog.tableExists(errors), "the error table")
-    wait_until(lambda: spark.sql(asked).collect()[0][0] >= count, "all rejected records", 60)
-    assert tuple(spark.sql(asked).collect()[0]) == (count, count, 0, count - 1)
-    (status,) = connector.status()
-    assert (status.offset_token, status.offset_lag) == (str(count - 1), 0)
-    assert spark.table(f"frazil.public.{topic.upper()}").count() == 0

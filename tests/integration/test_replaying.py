@@ -162,6 +162,36 @@ def test_two_who_replay_at_once_bring_each_record_once(
     assert places(rows(topic)) == [(0, 1), (1, None), (2, 2), (3, None)]
 
 
+def test_a_topic_of_which_every_record_is_rejected_has_no_lag_and_all_of_it_is_replayed_once_the_pipe_takes_it(
+    connect, topic, spark: SparkSession, broker: KafkaBroker, lake: Path, tmp_path: Path, catalog: Catalog, engine
+):
+    count = 20_000
+    engine.answer(f"CREATE TABLE {topic.upper()} (n BIGINT, record_metadata VARIANT)")
+    produce(broker.bootstrap_servers, topic, (f'{{"n": "number {number}"}}' for number in range(count)))
+
+    connector = Desk(spark, lake, connect, tmp_path).run(topic, f"to_{topic}", **ASIDE)
+    caught_up(connector)
+
+    table = f"frazil.public.{topic.upper()}"
+    errors = f"{table}_ERRORS"
+    wait_until(lambda: spark.catalog.tableExists(errors) and spark.table(errors).count() >= count, "all rejects")
+    asked = f"SELECT count(*), count(DISTINCT partition, offset), min(offset), max(offset) FROM {errors}"
+    assert tuple(spark.sql(asked).collect()[0]) == (count, count, 0, count - 1)
+    (status,) = connector.status()
+    assert (status.offset_token, status.lag_records) == (str(count - 1), 0)
+    assert spark.table(table).count() == 0
+
+    engine.answer(mending(topic))
+    desk = RejectDesk(catalog, engine, Registry(lake))
+    assert replayed(desk, Asked(table=topic)).replayed == count
+    assert replayed(desk, Asked(table=topic)).already == count
+
+    spark.catalog.refreshTable(table)
+    offsets = "CAST(variant_get(record_metadata, '$.offset') AS BIGINT)"
+    (row,) = spark.sql(f"SELECT count(*), count(DISTINCT {offsets}), max({offsets}) FROM {table}").collect()
+    assert tuple(row) == (count, count, count - 1)
+
+
 def test_a_table_without_rejects_is_named(catalog: Catalog, engine: Engine, lake: Path):
     with pytest.raises(ReplayRefused, match="no table nowhere with an error table"):
         RejectDesk(catalog, engine, Registry(lake)).groups(Asked(table="nowhere"))

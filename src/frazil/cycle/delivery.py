@@ -35,7 +35,7 @@ _AGAIN: Final = 30.0
 _PATIENCE: Final = 1.0
 """Seconds that a cycle waits for a dead-letter topic; what takes longer goes on beside the cycles."""
 
-_AT_THE_END: Final = 10.0
+_AT_THE_END: Final = 5.0
 """Seconds that it is waited for where no cycle is to follow."""
 
 _FAILURES: Final = (FrazilError, OSError, pa.ArrowException)

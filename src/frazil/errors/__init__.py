@@ -19,6 +19,7 @@ from frazil.errors.fleet import ConnectorExists, ConnectorUnknown, FleetEnded
 from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
 from frazil.errors.pipes import ExplainRefused, PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
+from frazil.errors.registries import RegistryRefused, RegistryUnavailable
 from frazil.errors.replays import LedgerUnreadable, ReplayRefused
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
@@ -123,6 +124,8 @@ __all__ = [
     "QueryCancelled",
     "RecordsReplaced",
     "RecordsSkipped",
+    "RegistryRefused",
+    "RegistryUnavailable",
     "ReplayRefused",
     "ResetRefused",
     "SchemaRace",

@@ -200,9 +200,9 @@ class Replayer:
 
     def _opened(self, each: Round) -> Table:
         table = self._desk.catalog.open(each.table, None, each.settings.conversion)
-        if each.settings.route_field is not None and table.state().property(ROUTE) is None:
+        if each.settings.routes and table.state().property(ROUTE) is None:
             raise ReplayRefused(
-                f"the topics of {each.table} are routed by a value, and what becomes of its rejects may belong to "
+                f"the topics of {each.table} are routed by value, and what becomes of its rejects may belong to "
                 "another table",
                 "Replay those of the tables of single values; produce the others again.",
             )

@@ -1,0 +1,166 @@
+"""Schemas by id, from a schema registry: each is asked for once."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from authlib.common.errors import AuthlibBaseError
+from confluent_kafka.schema_registry import SchemaRegistryClient, SchemaRegistryError
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from confluent_kafka.schema_registry.error import OAuthTokenError
+
+from frazil.errors import RegistryRefused, RegistryUnavailable
+from frazil.records.connect.unreadable import Unreadable, shown
+
+_HEAD: Final = struct.Struct(">bi")
+_REFUSALS: Final = (401, 403)
+_NOT_FOUND: Final = 404
+_PASSED_ON: Final = (
+    "bearer.auth.credentials.source",
+    "bearer.auth.token",
+    "bearer.auth.logical.cluster",
+    "bearer.auth.identity.pool.id",
+    "bearer.auth.client.id",
+    "bearer.auth.client.secret",
+    "bearer.auth.scope",
+    "bearer.auth.issuer.endpoint.url",
+)
+_TLS: Final = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password")
+
+
+def parted(data: bytes) -> tuple[int, bytes]:
+    """The schema id and the body of what a registry's serialiser wrote.
+
+    Raises:
+        Unreadable: nothing says that one wrote it.
+    """
+    if len(data) < _HEAD.size or data[0] != 0:
+        raise Unreadable(
+            "does not begin with the magic byte 00 of a schema registry and a schema's id of four bytes: "
+            f"{shown(data[:20])}"
+        )
+    return _HEAD.unpack_from(data)[1], data[_HEAD.size :]
+
+
+def schema_id(data: bytes) -> int | None:
+    """The schema id in front of what a registry's serialiser wrote, if that is what it is."""
+    return _HEAD.unpack_from(data)[1] if len(data) >= _HEAD.size and data[0] == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema as its registry has it."""
+
+    kind: str
+    """AVRO, JSON or PROTOBUF."""
+
+    text: str
+    references: tuple[tuple[str, str, int], ...] = ()
+    """Name, subject and version of the schemas that it uses."""
+
+
+@dataclass(slots=True)
+class Registry:
+    """Schemas by id or by subject and version; what is known of them stays known, also that there is none."""
+
+    url: str
+    client: SchemaRegistryClient
+    form: str | None = None
+    """What to ask for instead of the text, such as `serialized`."""
+
+    known: dict[int, RegisteredSchema | None] = field(default_factory=dict)
+
+    def schema(self, number: int) -> RegisteredSchema:
+        """The schema of that id.
+
+        Raises:
+            Unreadable: there is none.
+            RegistryUnavailable: the registry does not answer, so nobody knows.
+            RegistryRefused: it may not be read.
+        """
+        if number not in self.known:
+            self.known[number] = self._asked(number, lambda: self.client.get_schema(number, fmt=self.form))
+        found = self.known[number]
+        if found is None:
+            raise Unreadable(f"has the schema id '{number}', which the schema registry at {self.url} does not know")
+        return found
+
+    def referred(self, reference: tuple[str, str, int]) -> RegisteredSchema:
+        """A schema that another one uses.
+
+        Raises:
+            Unreadable: there is none.
+            RegistryUnavailable: the registry does not answer.
+            RegistryRefused: it may not be read.
+        """
+        name, subject, version = reference
+        found = self._asked(
+            f"{subject} version {version}", lambda: self.client.get_version(subject, version, True, self.form).schema
+        )
+        if found is None:
+            raise Unreadable(
+                f"has a schema that uses {name!r}, and the schema registry at {self.url} does not know version "
+                f"{version} of {subject!r}"
+            )
+        return found
+
+    def _asked(self, what: int | str, ask: Any) -> RegisteredSchema | None:
+        try:
+            found = ask()
+        except SchemaRegistryError as error:
+            if error.http_status_code == _NOT_FOUND:
+                return None
+            if error.http_status_code in _REFUSALS:
+                raise RegistryRefused(self._asking(what, error)) from error
+            raise RegistryUnavailable(self._asking(what, error)) from error
+        except (httpx.HTTPError, OAuthTokenError, AuthlibBaseError, OSError) as error:
+            raise RegistryUnavailable(self._asking(what, f"{type(error).__name__}: {error}")) from error
+        references = tuple((each.name, each.subject, each.version) for each in found.references or ())
+        return RegisteredSchema(found.schema_type, found.schema_str, references)
+
+    def _asking(self, what: int | str, cause: object) -> str:
+        return f"{self.url}, asked for {what}: {cause}"
+
+
+def registry(options: Mapping[str, str], form: str | None = None) -> Registry:
+    """The registry that a converter's options name.
+
+    Args:
+        options: the converter's, without its prefix: `schema.registry.url` and those of authentication and TLS.
+        form: what to ask for instead of a schema's text, such as `serialized`.
+
+    Raises:
+        ValueError: they name none, or contradict each other.
+    """
+    urls = options.get("schema.registry.url", "")
+    client = SchemaRegistryClient(_client(options, urls))
+    return Registry(",".join(map(_without_secrets, urls.split(","))), client, form)
+
+
+def _client(options: Mapping[str, str], urls: str) -> dict[str, Any]:
+    if not urls.strip():
+        raise ValueError("schema.registry.url is missing: the converter asks a schema registry for its schemas")
+    # Two tries in short order; what fails longer is the cycle's to try again.
+    found: dict[str, Any] = {"url": urls, "timeout": 10, "max.retries": 1, "retries.wait.ms": 100}
+    source = options.get("basic.auth.credentials.source", "URL")
+    user = options.get("basic.auth.user.info") or options.get("schema.registry.basic.auth.user.info")
+    if source == "USER_INFO":
+        if not user:
+            raise ValueError("basic.auth.user.info is missing, and basic.auth.credentials.source=USER_INFO needs it")
+        found["basic.auth.user.info"] = user
+    elif source == "SASL_INHERIT":
+        raise ValueError("basic.auth.credentials.source=SASL_INHERIT is not built: write USER_INFO and the user's info")
+    found |= {key: options[key] for key in _PASSED_ON if key in options}
+    if "bearer.auth.credentials.source" in found:
+        found.setdefault("bearer.auth.logical.cluster", "")
+    prefixed = {key: options.get(f"schema.registry.{key}", options.get(key)) for key in _TLS}
+    return found | {key: value for key, value in prefixed.items() if value is not None}
+
+
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url.strip())
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
