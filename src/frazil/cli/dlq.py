@@ -22,6 +22,7 @@ from frazil.config import load
 from frazil.connector.registry import Registry
 from frazil.connector.rejected.desk import Asked, RejectDesk
 from frazil.connector.rejected.listing import Described, RejectGroup
+from frazil.errors import InvalidConfiguration, Problem
 from frazil.queries.engine import Engine
 from frazil.tables.jvm.asked import asked as asked_catalog
 
@@ -52,8 +53,26 @@ def open_rejects(given: Given, console: Console, *, to_write: bool) -> Iterator[
         yield RejectDesk(catalog, engine, Registry(given.home), settings)
 
 
+def require_sense(asked: Asked, *, one: bool = False, limit: int = 1) -> None:
+    """Refuse options that do not go together; `one` where all tables are too many.
+
+    Raises:
+        InvalidConfiguration: they do not.
+    """
+    problems = []
+    if asked.table is not None and asked.topic is not None:
+        problems.append(Problem("--topic", "is given together with --table. Keep one of them."))
+    if one and asked.table is None and asked.topic is None:
+        problems.append(Problem("--table", "is missing. Name a table, or a dead-letter topic with --topic."))
+    if limit < 1:
+        problems.append(Problem("--limit", f"is {limit}. Write 1 or more."))
+    if problems:
+        raise InvalidConfiguration("the command line", problems)
+
+
 def list_rejects(given: Given, asked: Asked, format: Literal["table", "json"]) -> int:  # noqa: A002 (the option's name)
     """Print the groups of rejected records."""
+    require_sense(asked)
     console = people()
     with open_rejects(given, console, to_write=False) as desk, console.status("Reading rejected records …"):
         found = desk.groups(asked)
@@ -72,15 +91,16 @@ def list_rejects(given: Given, asked: Asked, format: Literal["table", "json"]) -
 
 def show_rejects(given: Given, asked: Asked, limit: int, format: Literal["table", "json"]) -> int:  # noqa: A002
     """Print rejected records one by one."""
+    require_sense(asked, limit=limit)
     console = people()
     with open_rejects(given, console, to_write=False) as desk, console.status("Reading rejected records …"):
         found = [*desk.records(asked, limit)]
     if format == "json":
-        write_json([_document(each) for each in found])
+        write_json([document(each) for each in found])
         return 0
     output = wide()
     for each in found:
-        output.print(_shown(each))
+        output.print(shown(each))
     output.print("There are no such records." if not found else f"These are the first {len(found)}.")
     return 0
 
@@ -116,7 +136,8 @@ def _span(first: object, last: object) -> str:
     return "–" if first is None else str(first) if first == last else f"{first} … {last}"
 
 
-def _document(reject: Described) -> dict[str, Any]:
+def document(reject: Described) -> dict[str, Any]:
+    """A reject for programs."""
     row = reject.row
     return {
         "table": reject.table,
@@ -139,7 +160,8 @@ def _bytes(name: str, value: bytes | None) -> Mapping[str, str | None]:
         return {f"{name}_base64": base64.b64encode(value or b"").decode()}
 
 
-def _shown(reject: Described) -> RichTable:
+def shown(reject: Described) -> RichTable:
+    """A reject for people."""
     row = reject.row
     place = f"{row['topic']}-{row['partition']}, offset {row['offset']}"
     table = RichTable("record", f"{place}{', replayed' if reject.replayed else ''}", title_justify="left")

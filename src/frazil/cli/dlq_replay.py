@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from frazil.cli.console import people
-from frazil.cli.dlq import Given, open_rejects, wide, write_json
+from frazil.cli.dlq import Given, open_rejects, require_sense, wide, write_json
 from frazil.cli.visible import cell
 from frazil.connector.rejected.desk import Asked
 from frazil.connector.rejected.replaying import Fate, Replayer, ReplayOutcome
@@ -28,6 +28,7 @@ _FATES: Final = {"replayed": "was replayed before", "waiting": "its connector br
 
 def replay_rejects(given: Given, asked: Asked, format: Literal["table", "json"]) -> int:  # noqa: A002 (the option's name)
     """Replay rejected records and print what became of them."""
+    require_sense(asked, one=True)
     console = people()
     done = ReplayOutcome()
     with open_rejects(given, console, to_write=True) as desk, console.status("Replaying rejected records …") as status:
@@ -42,6 +43,7 @@ def replay_rejects(given: Given, asked: Asked, format: Literal["table", "json"])
 
 def foresee(given: Given, asked: Asked, format: Literal["table", "json"]) -> int:  # noqa: A002 (the option's name)
     """Print what would become of rejected records; exit codes as if they had been replayed."""
+    require_sense(asked, one=True)
     console = people()
     done, fates = ReplayOutcome(), list[Fate]()
     with open_rejects(given, console, to_write=False) as desk, console.status("Trying rejected records …") as status:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import pyarrow as pa
 
@@ -19,18 +18,16 @@ from frazil.errors import FrazilError, ReplayRefused
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 
-_WHERE: Final = "Name a table with --table, or a dead-letter topic with --topic."
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which rejected records are meant; at most one of `table` and `topic` is given."""
+    """Which rejected records are meant."""
 
     table: str | None = None
     """A table that has an error table; with neither, all of them."""
 
     topic: str | None = None
-    """A dead-letter topic."""
+    """A dead-letter topic; then no table is asked for."""
 
     where: str | None = None
     """A condition in Snowflake's SQL over the columns of an error table."""
@@ -97,8 +94,6 @@ class RejectDesk:
 
     def sources(self, asked: Asked, *, whole: bool) -> Iterator[RejectSource]:
         """Where the rejected records are; `whole` with what they were made of."""
-        if asked.table is not None and asked.topic is not None:
-            raise ReplayRefused("both a table and a topic are named", _WHERE)
         if asked.topic is not None:
             yield RejectSource(asked.topic, None, of_topic(self._of(asked.topic), asked.topic, asked.where))
             return

@@ -154,10 +154,6 @@ class Replayer:
         raise ReplayRefused(f"others change the table {each.table} all the time", "Give the command again.")
 
     def _rounds(self, asked: Asked, outcome: ReplayOutcome) -> Iterator[Round]:
-        if asked.table is None and asked.topic is None:
-            raise ReplayRefused(
-                "nothing says what is to be replayed", "Name a table with --table, or a dead-letter topic with --topic."
-            )
         for source in self._desk.sources(asked, whole=True):
             for found in _in_portions(source.batches):
                 said = pc.and_(pc.is_valid(found.column("topic")), pc.is_valid(found.column("connector")))
