@@ -101,7 +101,7 @@ def show_rejects(given: Given, asked: Asked, limit: int, format: Literal["table"
     output = wide()
     for each in found:
         output.print(shown(each))
-    output.print("There are no such records." if not found else f"These are the first {len(found)}.")
+    output.print("There are no such records." if not found else f"Shown: {len(found)}. --limit shows more.")
     return 0
 
 

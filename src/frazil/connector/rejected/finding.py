@@ -64,13 +64,25 @@ def errors_of(catalog: Catalog, name: str) -> FoundErrors:
     return found[0]
 
 
+def named(catalog: Catalog, text: str) -> TableName:
+    """The table whose whole name, as people see it, is `text`: names may hold dots of their own.
+
+    Raises:
+        ReplayRefused: there is none.
+    """
+    for namespace in catalog.namespaces():
+        for table in catalog.list_tables(namespace):
+            if str(table) == text:
+                return table
+    raise ReplayRefused(f"there is no table {text} any more", "Make it again, or choose other records: --where.")
+
+
 class Ledgers:
     """What was replayed, of any connector to any table of a catalog; each ledger is read once."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._known: dict[tuple[str, str], Ledger] = {}
-        self._names: dict[str, TableName] | None = None
 
     def has(self, table: str, connector: str, place: RecordPlace) -> bool:
         """Whether a record of a connector was replayed to a table, both by name."""
@@ -80,11 +92,9 @@ class Ledgers:
         return place in self._known[key]
 
     def _read(self, table: str, connector: str) -> Ledger:
-        *namespace, name = table.split(".")
-        found = TableName(self._catalog.namespace(".".join(namespace)), name)
         try:
-            opened = self._catalog.table(found)
-        except TableMissing:
+            opened = self._catalog.table(named(self._catalog, table))
+        except (TableMissing, ReplayRefused):
             return Ledger()
         return ledger_in(opened, opened.state(), connector).ledger
 

@@ -22,6 +22,7 @@ from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.connector.amending import audited
 from frazil.connector.rejected.desk import Asked, RejectDesk
+from frazil.connector.rejected.finding import named
 from frazil.connector.rejected.reading import TABLE
 from frazil.connector.rejected.staging import Restaging, as_read
 from frazil.connector.trying import Trial
@@ -157,9 +158,9 @@ class Replayer:
         for source in self._desk.sources(asked, whole=True):
             for found in _in_portions(source.batches):
                 said = pc.and_(pc.is_valid(found.column("topic")), pc.is_valid(found.column("connector")))
-                named = found.filter(said)
-                outcome.unknown += found.num_rows - named.num_rows
-                for connector, rows in _by(named, "connector"):
+                known = found.filter(said)
+                outcome.unknown += found.num_rows - known.num_rows
+                for connector, rows in _by(known, "connector"):
                     settings = self._settings_of(connector)
                     for table, part in self._by_table(settings, rows, source.table):
                         yield Round(table, settings, part)
@@ -173,18 +174,14 @@ class Replayer:
         self, settings: ConnectorSettings, rows: pa.Table, table: str | None
     ) -> Iterator[tuple[TableName, pa.Table]]:
         if table is not None:
-            yield self._named(table), rows
+            yield named(self._desk.catalog, table), rows
             return
         for name, part in _by(rows, TABLE):
             if name is not None:
-                yield self._named(name), part
+                yield named(self._desk.catalog, name), part
                 continue
             for topic, of_topic in _by(part, "topic"):
                 yield self._destination(settings, topic), of_topic
-
-    def _named(self, table: str) -> TableName:
-        *namespace, name = table.split(".")
-        return TableName(self._desk.catalog.namespace(".".join(namespace)), name)
 
     def _destination(self, settings: ConnectorSettings, topic: str) -> TableName:
         """The table that a topic feeds, for dead letters that name none: other sinks than frazil wrote them."""
