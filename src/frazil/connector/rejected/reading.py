@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
@@ -15,16 +13,12 @@ from frazil.config import ConnectorSettings
 from frazil.config.kafka import KafkaSettings
 from frazil.errors import ErrorTableUnfit, ReplayRefused
 from frazil.model import Column, Primitive, Range, TableName
-from frazil.queries import information, locked
-from frazil.queries.engine import Engine
-from frazil.queries.failures import explained
-from frazil.queries.files import Files
+from frazil.queries.engine import Engine, over
 from frazil.snowflake.compiled import Compiled, ResultColumn, Scan
 from frazil.snowflake.conditions import keys_where
 from frazil.sources import kinds
 from frazil.sources.kafka.dead_letter_records import SCHEMA, dead_letters
 from frazil.sql import ident
-from frazil.staging.scratch import private_directory
 from frazil.tables.rules import error_tables
 
 TABLE: Final = "table"
@@ -131,17 +125,4 @@ def _filtered(found: pa.Table, compiled: Compiled | None) -> Iterator[pa.RecordB
     if compiled is None:
         yield from found.to_batches()
         return
-    scratch = private_directory()
-    try:
-        connection = locked.opened(Path(scratch))
-        try:
-            for scan in compiled.scans:
-                information.create(connection, scan, found)
-            locked.lock(connection, Files(connection))
-            with explained():
-                rows = connection.sql(compiled.text).to_arrow_table()
-        finally:
-            connection.close()
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    yield from rows.rename_columns(found.column_names).to_batches()
+    yield from over(found, compiled).rename_columns(found.column_names).to_batches()
