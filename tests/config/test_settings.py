@@ -559,3 +559,10 @@ mappings = st.dictionaries(keys | st.text(), texts)
 def test_any_mapping_gives_settings_or_one_named_error(connector: dict[str, str], worker: dict[str, str]) -> None:
     with contextlib.suppress(InvalidConfiguration):
         load(connector, worker)
+
+
+def test_where_rejected_records_go_has_no_effect_where_the_connector_stops_before_them() -> None:
+    given = {**LEAST, "frazil.errors.table": "true", "errors.deadletterqueue.topic.name": "dead"}
+
+    assert {"frazil.errors.table", "errors.deadletterqueue.topic.name"} <= dict(load(given).no_effect).keys()
+    assert not load({**given, "errors.tolerance": "all"}).no_effect

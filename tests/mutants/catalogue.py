@@ -172,4 +172,11 @@ MUTANTS = (
         pure=("tests/sources/test_reader.py::test_what_correctness_needs_wins_over_the_users_settings",),
         real=("tests/sources/test_reader.py::test_an_offset_that_retention_deleted_is_data_loss_and_never_a_jump",),
     ),
+    Mutant(
+        "no-ledger-check",
+        "the look at the ledger before the swap of a replay",
+        (Edit("tables/replaying.py", "now.name != replay.known.name or ", ""),),
+        pure=("tests/tables/test_replaying.py::test_whoever_decided_by_an_older_ledger_appends_nothing",),
+        real=("tests/integration/test_replaying.py::test_two_who_replay_at_once_bring_each_record_once",),
+    ),
 )

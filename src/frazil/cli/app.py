@@ -15,6 +15,7 @@ from frazil.cli import log
 from frazil.cli.catalogs import opening_ahead
 from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
+from frazil.cli.dlq_commands import dlq
 from frazil.cli.options import Format, Home, Worker, home_of
 from frazil.errors import FrazilError, InvalidConfiguration
 
@@ -28,6 +29,7 @@ app = App(name="frazil", version=__version__, help="Streams into Apache Iceberg 
 dev = App(name="dev", help="A broker and a demo on this machine.")
 app.command(channels)
 app.command(dev)
+app.command(dlq)
 
 
 @app.command

@@ -78,6 +78,11 @@ class KafkaSettings(SourceSettings):
     """All other consumer keys, `consumer.override.*` over `consumer.*`, as librdkafka takes them. May hold secrets,
     hence never shown."""
 
+    def errors_keys(self) -> Iterator[str]:
+        """The given keys that say what becomes of rejected records."""
+        if self.dead_letter_topic is not None:
+            yield "errors.deadletterqueue.topic.name"
+
     @property
     def client(self) -> Mapping[str, str]:
         """The configuration of librdkafka's consumers."""

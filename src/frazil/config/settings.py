@@ -300,6 +300,13 @@ class ConnectorSettings(RowSettings, PaceSettings):
         yield from super().void_keys()
         if self.route_max_tables is not None and not self.routes:
             yield "frazil.route.max.tables", "nothing routes the records of a topic, so each topic has one table"
+        if self.errors_tolerance == "none":
+            reason = "with errors.tolerance=none the connector stops before the first such record"
+            yield from ((key, reason) for key in (*self._errors_keys(), *self.source.errors_keys()))
+
+    def _errors_keys(self) -> Iterator[str]:
+        if self.errors_table:
+            yield "frazil.errors.table"
 
     @property
     def routes(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -45,6 +45,10 @@ class SourceSettings(SettingsBase, ABC):
 
     topics_regex: str | None = None
     """What the names of those to read match, where none is named."""
+
+    def errors_keys(self) -> Iterator[str]:
+        """The given keys that say what becomes of rejected records."""
+        yield from ()
 
     @property
     @abstractmethod

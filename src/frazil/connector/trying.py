@@ -20,7 +20,7 @@ from frazil.pipes.types import VARIANT, file_name, is_bytes
 from frazil.records import batches
 from frazil.records.convert import RecordConverter
 from frazil.sql import ident, literal
-from frazil.staging.project import Projector
+from frazil.staging.project import Projected, Projector
 from frazil.staging.rewriting import needs_rewriting
 from frazil.staging.worker import locked_down
 from frazil.staging.write import Written, copy
@@ -45,10 +45,14 @@ class Trial:
     dropped: tuple[str, ...] = ()
     """The record's keys that have no column."""
 
+    changes: tuple[str, ...] = ()
+    """The columns and fields that the table gets, or changes, before the record lands; then nothing is said of the
+    row."""
+
     @property
     def fate(self) -> str:
         """`row`, `reject`, or `left out` by WHERE or as a tombstone."""
-        return "row" if self.row is not None else "reject" if self.reject else "left out"
+        return "row" if self.row is not None or self.changes else "reject" if self.reject else "left out"
 
 
 def lines_of(file: Path, topic: str) -> Iterator[pa.RecordBatch]:
@@ -116,10 +120,12 @@ class Trying:
         converted = self._converter.convert(record, time.time_ns() // 1_000_000)
         rejects: list[Reject] = [*converted.rejects]
         dropped: tuple[str, ...] = ()
+        changes: tuple[str, ...] = ()
         if converted.table.num_rows:
             projected = self._projector.project(converted.table, converted.records, self._scratch / "none.parquet")
             rejects += projected.rejects
             dropped = tuple(sorted(projected.unknown))
+            changes = _changes(projected) if not rejects else ()
         value = record.column("value")[0].as_py()
         return Trial(
             record.column("topic")[0].as_py(),
@@ -129,7 +135,15 @@ class Trying:
             self._kept.row,
             rejects[0] if rejects else None,
             dropped,
+            changes,
         )
+
+
+def _changes(projected: Projected) -> tuple[str, ...]:
+    """What becomes of the table before what was projected lands."""
+    change = projected.change
+    paths = (*change.grow, *change.widen, *change.relax)
+    return tuple(sorted({*projected.drift, *change.add, *(".".join(path) for path in paths)}))
 
 
 @dataclass

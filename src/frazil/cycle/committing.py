@@ -59,6 +59,7 @@ class Committing:
 
     def settle(self) -> None:
         """Commit what is only known here of tables that had nothing to commit: no cycle is to follow."""
+        self._delivery.finish()
         working = self._set.working().values()
         held = [opened for opened in working if opened.holds or self._delivery.owes(opened)]
         for answer in self._together.each(
@@ -66,6 +67,10 @@ class Committing:
         ):
             if isinstance(answer, FrazilError):
                 _log.info("a quiet table's tokens stay as they were", cause=answer.message)
+
+    def close(self) -> None:
+        """Let go of what delivers rejects."""
+        self._delivery.close()
 
     def deliver(self) -> None:
         """Deliver what was rejected (step 7)."""

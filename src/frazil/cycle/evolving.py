@@ -10,7 +10,16 @@ import structlog
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.tasks import Tasks
-from frazil.model import RESCUED, IcebergType, Primitive, SchemaChange, StagedTable, TableName, is_rescued_name
+from frazil.model import (
+    RESCUED,
+    IcebergType,
+    Primitive,
+    SchemaChange,
+    StagedTable,
+    TableName,
+    TableRules,
+    is_rescued_name,
+)
 from frazil.pipes.changes import together, within
 from frazil.pipes.evolution import conversion_for, schema_change
 from frazil.pipes.naming import normalized
@@ -31,18 +40,7 @@ class Evolving:
         """Change one table as its tasks found that it has to."""
         name, parts = outgrown
         opened = self._tables[name]
-        drift = NewKeys(self._tasks.column_budget(opened))
-        for part in parts:
-            drift.note_all(part.drift)
-        nested = conversion_for(self._settings.conversion, parts[0].shape).nested_type
-        new = schema_change(drift, nested, normalized if self._settings.normalize_columns else str)
-        asked = together(part.change for part in parts)
-        fields = within(asked.grow, self._tasks.column_budget(opened) - width_of(new.add.values()))
-        change = replace(asked, add={**new.add, **asked.add}, grow=fields)
-        beyond = drift.is_exceeded or len(fields) < len(asked.grow)
-        if beyond and self._tasks.rules(opened).columns == "rescue":
-            # What comes beyond these is to land in the same cycle, and with one commit.
-            change = replace(change, add={**change.add, **_rescued(parts, nested)})
+        change = change_for(self._settings, parts, self._tasks.column_budget(opened), self._tasks.rules(opened))
         opened.table.evolve(change)
         self._tasks.reshape(name)
         _log.info("changed columns", table=str(name), **_told(change))
@@ -53,6 +51,32 @@ class Evolving:
                 table=str(name),
                 other_keys=self._tasks.rules(opened).columns,
             )
+
+
+def change_for(
+    settings: ConnectorSettings, parts: Sequence[StagedTable], budget: int, rules: TableRules
+) -> SchemaChange:
+    """What a table has to become for what was staged for it.
+
+    Args:
+        settings: the connector's.
+        parts: what tasks staged for the table.
+        budget: how many columns it may still get.
+        rules: what becomes of values that it has no place for.
+    """
+    drift = NewKeys(budget)
+    for part in parts:
+        drift.note_all(part.drift)
+    nested = conversion_for(settings.conversion, parts[0].shape).nested_type
+    new = schema_change(drift, nested, normalized if settings.normalize_columns else str)
+    asked = together(part.change for part in parts)
+    fields = within(asked.grow, budget - width_of(new.add.values()))
+    change = replace(asked, add={**new.add, **asked.add}, grow=fields)
+    beyond = drift.is_exceeded or len(fields) < len(asked.grow)
+    if beyond and rules.columns == "rescue":
+        # What comes beyond these is to land in the same cycle, and with one commit.
+        change = replace(change, add={**change.add, **_rescued(parts, nested)})
+    return change
 
 
 def _told(change: SchemaChange) -> dict[str, object]:

@@ -233,6 +233,7 @@ class Ingestion:
     def close(self) -> None:
         """Let go of what cycles need; none is to follow."""
         self._together.close()
+        self._committing.close()
         self.notices.close()
 
     def _cycle(self) -> CycleReport:

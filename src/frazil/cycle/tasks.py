@@ -208,10 +208,10 @@ class Tasks:
     def column_budget(self, opened: OpenTable) -> int:
         """How many columns a table may still get in this cycle."""
         shape = self._shape(opened)
-        width = _width(shape)
-        left = self._settings.columns_max - width
+        now = width(shape)
+        left = self._settings.columns_max - now
         if shape.has_rows:
-            left = min(left, self._settings.columns_per_cycle - (width - self._widths[shape.table]))
+            left = min(left, self._settings.columns_per_cycle - (now - self._widths[shape.table]))
         return max(0, left)
 
     def rules(self, opened: OpenTable) -> TableRules:
@@ -237,11 +237,11 @@ class Tasks:
                 whole_records.prepare(opened.table, self._settings.conversion)
             shape = self._shapes[name] = opened.table.shape()
             self._kept[name], opened.looked_at = shape, time.monotonic()
-        self._widths.setdefault(name, _width(self._shapes[name]))
+        self._widths.setdefault(name, width(self._shapes[name]))
         return self._shapes[name]
 
 
-def _width(shape: WriteShape) -> int:
+def width(shape: WriteShape) -> int:
     """How many columns a table has, those of frazil's own not among them."""
     own = (column for column in shape.columns if is_metadata(column) or is_rescued_name(column.name))
     return width_of(column.type for column in shape.columns) - width_of(column.type for column in own)

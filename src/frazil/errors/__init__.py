@@ -20,6 +20,7 @@ from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpire
 from frazil.errors.pipes import ExplainRefused, PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
 from frazil.errors.registries import RegistryRefused, RegistryUnavailable
+from frazil.errors.replays import LedgerUnreadable, ReplayRefused
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
     BrokerRefused,
@@ -109,6 +110,7 @@ __all__ = [
     "InvalidConfiguration",
     "InvalidQuery",
     "InvalidRecord",
+    "LedgerUnreadable",
     "LogTruncated",
     "NoStartingOffset",
     "NotPackable",
@@ -124,6 +126,7 @@ __all__ = [
     "RecordsSkipped",
     "RegistryRefused",
     "RegistryUnavailable",
+    "ReplayRefused",
     "ResetRefused",
     "SchemaRace",
     "ShapeMoved",

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from frazil.errors import InvalidQuery
 from frazil.model import ChannelStatus
-from frazil.queries import definitions, listing, pipes
+from frazil.queries import definitions, information, listing, locked, pipes
 from frazil.queries.answer import Answer
 from frazil.queries.failures import FileGone, explained
+from frazil.queries.files import Files
 from frazil.queries.lake import CatalogLake
 from frazil.queries.preparing import SPILL, Preparing
 from frazil.queries.spark import NeedsSpark
@@ -173,6 +174,28 @@ class Engine:
         with self._lock:
             self._running.discard(connection)
         connection.close()
+
+
+def over(rows: pa.Table, compiled: Compiled) -> pa.Table:
+    """What a compiled query answers that reads nothing but `rows`, in each of its scans.
+
+    Raises:
+        InvalidQuery: a value does not allow what it asks.
+    """
+    scratch = private_directory()
+    try:
+        connection = locked.opened(scratch)
+        try:
+            for scan in compiled.scans:
+                information.create(connection, scan, rows)
+            locked.lock(connection, Files(connection))
+            with explained():
+                _only_selects(connection, compiled.text)
+                return connection.sql(compiled.text).to_arrow_table()
+        finally:
+            connection.close()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _only_selects(connection: duckdb.DuckDBPyConnection, text: str) -> None:

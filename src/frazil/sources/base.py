@@ -8,7 +8,17 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from frazil.model import PartitionId, Position, Range, ReaderSpec, Reject, SourcePartition, StagedRange, StageFailure
+from frazil.model import (
+    PartitionId,
+    Position,
+    Range,
+    ReaderSpec,
+    Reject,
+    SourcePartition,
+    StagedRange,
+    StageFailure,
+    TableName,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +144,13 @@ class Source(Protocol):
 class DeadLetters(Protocol):
     """Where rejected records go."""
 
-    def send(self, rejects: Iterable[Reject], connector: str) -> None:
+    def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> None:
         """Send records, and wait until they are all there; some may be there twice afterwards.
+
+        Args:
+            rejects: the records.
+            connector: the name of the connector that read them.
+            table: the table that they were rejected for.
 
         Raises:
             BrokerUnavailable, BrokerRefused: some of them are not there.

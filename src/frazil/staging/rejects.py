@@ -78,15 +78,24 @@ class RejectFile:
                 self.first[number] = found
 
     def _count_kinds(self, numbered: pa.Table) -> None:
-        for name, shown in (("reason", f"{_QUOTED}|{_PLACE}"), ("column", _QUOTED)):
-            kind = pc.replace_substring_regex(numbered.column(name), shown, "…")
-            numbered = numbered.append_column(f"{name} kind", kind)
+        for name, kinds in (("reason", kinds_of_reasons), ("column", kinds_of_columns)):
+            numbered = numbered.append_column(f"{name} kind", kinds(numbered.column(name)))
         for group in _groups(numbered, "code", "column kind", "reason kind"):
             key = (group["code"], group["column kind"], group["reason kind"][:_SHOWN])
             if key not in self._kinds and len(self._kinds) >= _KINDS - 1:
                 key = (group["code"], None, OTHER)
             known = self._kinds.get(key) or RejectKind(*key, 0, _row(numbered, group["row_min"]))
             self._kinds[key] = replace(known, count=known.count + group["row_count"])
+
+
+def kinds_of_reasons(reasons: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Reasons without what they show of their records."""
+    return pc.replace_substring_regex(reasons, f"{_QUOTED}|{_PLACE}", "…")
+
+
+def kinds_of_columns(columns: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Columns without what the names of keys that can be none show of their records."""
+    return pc.replace_substring_regex(columns, _QUOTED, "…")
 
 
 def _is_before(one: Reject, other: Reject) -> bool:

@@ -15,7 +15,7 @@ import structlog
 
 from frazil import faults
 from frazil.errors import CatalogUnavailable, CommitUnknown, FrazilError
-from frazil.model import StagedFile
+from frazil.model import StagedFile, WriteShape
 from frazil.tables.base import OutcomeUnknown, RaceLost, Swap, WritableTable
 from frazil.tables.rules.checks import Expectation, check, require_clock, require_fresh, require_same_columns
 from frazil.tables.rules.state import SnapshotState
@@ -64,7 +64,7 @@ def commit(
         CatalogUnavailable: the catalog failed before the swap.
         SchemaRace: the commit happened, but so did a change of the columns, at the same moment.
     """
-    trying = _Trying(table, expected)
+    trying = Attempts(table, expected.shapes)
     try:
         for attempt in range(1, _ATTEMPTS + 1):
             swap = table.begin()
@@ -85,12 +85,13 @@ def commit(
         raise
 
 
-class _Trying:
+class Attempts:
     """The swaps of one commit, as far as their outcomes are known."""
 
-    def __init__(self, table: WritableTable, expected: Expectation) -> None:
+    def __init__(self, table: WritableTable, shapes: Sequence[WriteShape]) -> None:
+        """Swap versions of `table`, with files that were staged for `shapes`."""
         self._table = table
-        self._expected = expected
+        self._shapes = shapes
         self.may_have_happened = False
         """Whether one of the swaps may be, or come to be, in the table."""
 
@@ -117,10 +118,10 @@ class _Trying:
             if found is not None:
                 # Where an append is put on top of whatever schema there is, only what was found tells which it was.
                 version = swap.made if swap.whole else self._table.state()
-                require_same_columns(version, str(self._table.name), self._expected, found.id)
+                require_same_columns(version, str(self._table.name), self._shapes, found.id)
             return found
         _read_back(self._table)
-        require_same_columns(swap.made, str(self._table.name), self._expected, made.id)
+        require_same_columns(swap.made, str(self._table.name), self._shapes, made.id)
         return made
 
     def _look_for(self, snapshot: int, commit: str, error: RaceLost | OutcomeUnknown) -> SnapshotState | None:

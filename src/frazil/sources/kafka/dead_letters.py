@@ -12,13 +12,16 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import NewTopic
 
-from frazil.model import Reject
+from frazil.model import Reject, TableName
 from frazil.sources.kafka.admin_client import BrokerAdmin
 from frazil.sources.kafka.faults import QUIET, translate
 from frazil.sources.kafka.timeouts import for_an_answer
 
-_PREFIX: Final = "__connect.errors."
-_STAGES: Final = {"convert": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
+PREFIX: Final = "__connect.errors."
+TABLE: Final = "__frazil.errors.table"
+"""The header that names the table which a record was rejected for: its topic may feed several."""
+
+STAGES: Final = {"convert": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
 """Kafka Connect's words for stages; what is not one of those is what its sinks do with a record."""
 
 _log = structlog.get_logger(__name__)
@@ -44,7 +47,7 @@ class DeadLetterTopic:
         self._producer: Producer | None = None
         self._failure: KafkaError | None = None
 
-    def send(self, rejects: Iterable[Reject], connector: str) -> None:
+    def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> None:
         """Send records, and wait until the brokers have them all.
 
         A record that is larger than brokers take stays where it is, and is named in the log.
@@ -55,7 +58,7 @@ class DeadLetterTopic:
         producer = self._producer = self._producer or self._made()
         self._failure = None
         for each in rejects:
-            self._send(producer, each, connector)
+            self._send(producer, each, connector, table)
             if self._failure is not None:
                 break
         left = producer.flush(for_an_answer(self._client) * 2)
@@ -65,8 +68,8 @@ class DeadLetterTopic:
             producer.purge()
             raise translate(KafkaException(self._failure), self._brokers, f"take rejected records to {self.topic}")
 
-    def _send(self, producer: Producer, reject: Reject, connector: str) -> None:
-        headers = [*reject.headers, *(_context(reject, connector) if self._context else ())]
+    def _send(self, producer: Producer, reject: Reject, connector: str, table: TableName) -> None:
+        headers = [*reject.headers, *(context_of(reject, connector, table) if self._context else ())]
         while True:
             try:
                 producer.produce(
@@ -115,7 +118,7 @@ class DeadLetterTopic:
         )
 
 
-def _context(reject: Reject, connector: str) -> Iterator[tuple[str, bytes]]:
+def context_of(reject: Reject, connector: str, table: TableName) -> Iterator[tuple[str, bytes]]:
     """Why a record was rejected, as headers."""
     said = {
         "topic": str(reject.partition.topic),
@@ -123,11 +126,12 @@ def _context(reject: Reject, connector: str) -> Iterator[tuple[str, bytes]]:
         "offset": str(reject.offset),
         "connector.name": connector,
         "task.id": "0",
-        "stage": _STAGES.get(reject.stage, "TASK_PUT"),
+        "stage": STAGES.get(reject.stage, "TASK_PUT"),
         "class.name": "frazil.KafkaConnector",
         "exception.class.name": f"frazil.{reject.code}",
         "exception.message": f"{reject.column}: {reject.reason}" if reject.column else reject.reason,
         "exception.stacktrace": "",
     }
     for name, text in said.items():
-        yield _PREFIX + name, text.encode()
+        yield PREFIX + name, text.encode()
+    yield TABLE, str(table).encode()

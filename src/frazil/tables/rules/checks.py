@@ -67,7 +67,7 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
     if (found.commit if found else None) != expected.commit:
         raise TokensMoved(table, expected.commit, found.commit if found else None)
     for shape in expected.shapes:
-        _check_shape(state, table, shape)
+        require_shape(state, table, shape)
     return found
 
 
@@ -101,7 +101,7 @@ def require_clock(state: TableState, table: str, now: float) -> None:
         raise ClockBehind(table, now, state.last_changed / 1000)
 
 
-def require_same_columns(made: TableState, table: str, expected: Expectation, snapshot: int) -> None:
+def require_same_columns(made: TableState, table: str, shapes: Sequence[WriteShape], snapshot: int) -> None:
     """Look once more, at what the commit became: REST catalogs do not guard an append against ALTER.
 
     Partition specs and sort orders need no second look: a file says which it was written for.
@@ -109,12 +109,17 @@ def require_same_columns(made: TableState, table: str, expected: Expectation, sn
     Raises:
         SchemaRace: the columns changed in between.
     """
-    for shape in expected.shapes:
+    for shape in shapes:
         if made.schema_id != shape.schema_id and (change := incompatible_change(shape.columns, made.columns())):
             raise SchemaRace(table, change, snapshot)
 
 
-def _check_shape(state: TableState, table: str, staged: WriteShape) -> None:
+def require_shape(state: TableState, table: str, staged: WriteShape) -> None:
+    """Refuse files that were staged for another schema, spec, sort order or pipe.
+
+    Raises:
+        ShapeMoved: they were.
+    """
     if state.spec_id != staged.spec_id:
         raise ShapeMoved(table, f"partition spec {staged.spec_id} became {state.spec_id}")
     if state.sort_order_id != staged.sort_order_id:

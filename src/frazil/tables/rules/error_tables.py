@@ -13,7 +13,7 @@ from frazil.model import Column, IcebergType, ListType, Primitive, StructType, T
 from frazil.tables.reject_lists import RejectList
 
 SUFFIX: Final = "_ERRORS"
-"""What the name of the table ends with."""
+"""What the name of the table ends with; in lower case where the name of its table is."""
 
 _DELIVERED: Final = "frazil.delivered."
 
@@ -53,8 +53,18 @@ def columns(partition: Primitive, offset: Primitive) -> tuple[Column, ...]:
 
 
 def name_of(table: TableName) -> TableName:
-    """What the table of a table's rejects is called."""
-    return TableName(table.namespace, table.name + SUFFIX)
+    """What the table of a table's rejects is called.
+
+    >>> name_of(TableName((), "ORDERS")).name, name_of(TableName((), "orders")).name
+    ('ORDERS_ERRORS', 'orders_errors')
+    """
+    return TableName(table.namespace, table.name + (SUFFIX.lower() if table.name.islower() else SUFFIX))
+
+
+def name_of_source(table: TableName) -> TableName | None:
+    """The table whose rejects a table of that name has, if it is one of those."""
+    bare = TableName(table.namespace, table.name[: -len(SUFFIX)])
+    return bare if bare.name and name_of(bare) == table else None
 
 
 def mark(connector: str, uuid: str) -> str:
