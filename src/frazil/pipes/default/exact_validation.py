@@ -159,7 +159,7 @@ class ExactValidation:
     def _value(self, column: Column, key: str, value: Any) -> str:
         strays = len(self._coercion.strays)
         try:
-            return self._coercion.text(column.type, value, column.name)
+            return self._coercion.column(column.type, value, column.name)
         except CoercionError as error:
             kept = column.required or column is self._projection.rescued
             if kept or self._rules.types not in ("discard", "rescue"):
