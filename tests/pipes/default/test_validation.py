@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,3 +131,33 @@ def test_bytes_in_base64_land_as_bytes(worker: Worker, values: list[bytes]) -> N
 @pytest.mark.parametrize("value", ["abc", "YQ", "YR==", "a b=", "é===", 7, "0102 ", "%%%%"])
 def test_what_is_no_base64_is_a_reject(make_table: MakeTable, value: Any) -> None:
     assert "is not text in base64" in landed(make_table, Primitive("binary"), {"binary": "base64"}, value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "value", "reason"),
+    [
+        ("string", 3, "äöü", None),
+        ("string", 2, "\U0001f600\U0001f600", None),
+        ("string", 3, "abcd", "'abcd' has 4 characters, and the column takes 3"),
+        ("string", 3, 1234, "has 4 characters"),
+        ("string", 4, 1234, None),
+        ("string", 4, False, "has 5 characters"),
+        ("string", 30, 1234, None),
+        ("string", 9, {"a": [1, 2]}, "has 11 characters"),
+        ("string", 11, {"a": [1, 2]}, None),
+        ("string", 3, None, None),
+        ("binary", 2, "0aff", None),
+        ("binary", 2, "0aff00", "has 3 bytes, and the column takes 2"),
+    ],
+)
+def test_a_text_has_as_many_characters_as_its_column_takes_and_no_more(
+    make_table: MakeTable, kind: str, length: int, value: Any, reason: str | None
+) -> None:
+    table = make_table(replace(column("v", Primitive(kind)), length=length), column("w", LONG))
+
+    found = table.land(json.dumps({"v": value, "w": 1}), json.dumps({"v": None, "w": 2}))
+
+    assert len(found.rows) == (2 if reason is None else 1)
+    if reason is not None:
+        assert found.reasons[0][0] == "v"
+        assert reason in found.reasons[0][1]

@@ -6,6 +6,7 @@ A value that fits is returned as JSON text in the one form that the fast stateme
 from __future__ import annotations
 
 import base64
+import json
 import re
 import uuid
 from collections.abc import Iterator, Sequence
@@ -303,3 +304,20 @@ def _parsed(text: str, name: str) -> Any:
             f"{shown(text)} is not valid JSON, which snowflake.validation=client_side asks of texts in a column of "
             f"type {name}"
         ) from error
+
+
+def within_length(text: str, column: Column) -> str:
+    """A column's value as it was coerced, if it is no longer than the column allows.
+
+    Raises:
+        CoercionError: it is longer.
+    """
+    if column.length is None or text == "null":
+        return text
+    value: str = json.loads(text)
+    if column.type == Primitive("string"):
+        if len(value) > column.length:
+            raise CoercionError(f"{shown(value)} has {len(value)} characters, and the column takes {column.length}")
+    elif len(value) > 2 * column.length:
+        raise CoercionError(f"{shown(value)} has {len(value) // 2} bytes, and the column takes {column.length}")
+    return text

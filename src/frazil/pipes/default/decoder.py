@@ -45,6 +45,10 @@ def _hexadecimal(length: int) -> Any:
     return Annotated[str, Meta(pattern=rf"\A[0-9a-fA-F]{{{2 * length}}}\Z")]
 
 
+_PAIRS: Final = r"\A([0-9a-fA-F]{2})*\Z"
+_LONGEST_NUMBER: Final = 20
+"""Characters of the longest whole number that a text column takes as it is."""
+
 _TYPES: Final[dict[str, Any]] = {
     "boolean": bool,
     "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | _digits(9),
@@ -54,7 +58,7 @@ _TYPES: Final[dict[str, Any]] = {
     "string": _STRING,
     "date": dt.date,
     "uuid": uuid.UUID,
-    "binary": Annotated[str, Meta(pattern=r"\A([0-9a-fA-F]{2})*\Z")],
+    "binary": Annotated[str, Meta(pattern=_PAIRS)],
     "variant": Raw,
     "decimal": Raw,
 }
@@ -134,6 +138,16 @@ class Dialect:
                 return Annotated[dt.datetime, Meta(tz=True)] | LONG
             return _QUICK_TIMES[kind.name]
         return self._within(kind)
+
+    def limited(self, kind: IcebergType, length: int) -> Any:
+        """The same for a column whose texts or bytes have at most that length."""
+        if kind != Primitive("string"):
+            accepted = self._within(kind)
+            return (
+                Undescribed if accepted is Undescribed else Annotated[str, Meta(pattern=_PAIRS, max_length=2 * length)]
+            )
+        text = Annotated[str, Meta(max_length=length)]
+        return text if length < _LONGEST_NUMBER else text | bool | LONG
 
     def _within(self, kind: IcebergType) -> Any:
         match kind:

@@ -318,6 +318,8 @@ class FastValidation:
             return [field(place, Undescribed, required=False, present=False) for place in places]
         kind = Raw if document else self._dialect.column(column.type, quick=self._quick)
         found = look_at_text if document else self._look(column.type)
+        if column.length is not None:
+            kind, found = Undescribed if document else self._dialect.limited(column.type, column.length), None
         if found:
             self._looks.extend((place, found) for place in places)
         required = column.required and certain and kind is not Raw
