@@ -22,6 +22,7 @@ from frazil.errors import FrazilError, InvalidConfiguration
 from frazil.model import EVOLUTION
 from frazil.snowflake.definitions.options import ERROR_LOGGING
 from frazil.tables.iceberg.catalog import CREATED_BY
+from frazil.tables.rules.lengths import LENGTHS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -69,7 +70,7 @@ def test_every_link_leads_to_a_page_and_a_heading_that_exist(page: Path) -> None
 
 @each_page
 def test_every_name_of_frazils_code_exists(page: Path) -> None:
-    not_code = {*setting_keys(), *connector_classes.known(), CREATED_BY, ERROR_LOGGING, EVOLUTION, ROUTE}
+    not_code = {*setting_keys(), *connector_classes.known(), CREATED_BY, ERROR_LOGGING, EVOLUTION, LENGTHS, ROUTE}
     names = {span for span in spans(page) if _DOTTED.fullmatch(span)} - not_code
 
     assert [name for name in sorted(names) if not resolves(name)] == []

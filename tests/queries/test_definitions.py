@@ -298,3 +298,25 @@ def test_a_table_that_cannot_be_read_hides_no_pipe_of_another(tables: Tables):
         say(tables, "DROP TABLE broken")
 
     assert [(each["name"], each["table_name"]) for each in (*shown, described)] == [("OF_THE_WHOLE", "WHOLE")] * 2
+
+
+def test_lengths_are_kept_shown_changed_and_taken_away(tables: Tables):
+    def shown() -> dict[str, str]:
+        return {row["name"]: row["type"] for row in say(tables, "DESCRIBE TABLE lengthy")}
+
+    say(tables, "CREATE TABLE lengthy (a VARCHAR(20), b STRING, c BINARY(3), d CHAR, e OBJECT(f VARCHAR(3)))")
+    assert shown() == {
+        "A": "VARCHAR(20)", "B": "VARCHAR", "C": "BINARY(3)", "D": "VARCHAR(1)", "E": "OBJECT(f VARCHAR)",
+    }  # fmt: skip
+    say(tables, "ALTER TABLE lengthy ADD COLUMN g VARCHAR(7)")
+    say(tables, "ALTER TABLE lengthy RENAME COLUMN a TO h")
+    say(tables, "ALTER TABLE lengthy ALTER COLUMN h SET DATA TYPE VARCHAR(30), COLUMN d SET DATA TYPE STRING")
+    say(tables, "ALTER TABLE lengthy DROP COLUMN c")
+
+    assert shown() == {"H": "VARCHAR(30)", "B": "VARCHAR", "D": "VARCHAR", "E": "OBJECT(f VARCHAR)", "G": "VARCHAR(7)"}
+    kept = {each.name: each.length for each in tables.catalog.table(table("LENGTHY")).state().columns()}
+    assert kept == {"H": 30, "B": None, "D": None, "E": None, "G": 7}
+    say(tables, "CREATE OR REPLACE TABLE lengthy (b VARCHAR(5), h STRING)")
+    assert shown() == {"B": "VARCHAR(5)", "H": "VARCHAR"}
+    with pytest.raises(InvalidQuery, match="a length is 1 at least"):
+        say(tables, "ALTER TABLE lengthy ADD COLUMN i VARCHAR(0)")

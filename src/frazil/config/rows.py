@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices as Keys
 from pydantic import Field
@@ -12,6 +12,14 @@ from pydantic import Field
 from frazil.config import converters, transforms, values
 from frazil.config.settings_base import Flag, SettingsBase
 from frazil.model import Conversion, MetadataPart, TransformSpec
+
+_TEXTS_ONLY: Final = frozenset({"json", "string"})
+"""Converters of values that have no bytes."""
+
+
+def _has_texts_only(given: Mapping[str, Any]) -> bool:
+    """Whether the converter of values knows no bytes."""
+    return converters.spec("value.converter", given["value_converter"], given["plugins"]).kind in _TEXTS_ONLY
 
 
 class RowSettings(SettingsBase):
@@ -86,7 +94,8 @@ class RowSettings(SettingsBase):
     validation: Annotated[Literal["client_side", "server_side"], values.ANY_CASE] = Field(
         validation_alias=Keys("snowflake.validation"), default="server_side"
     )
-    """Whose rules hold for values: with `client_side`, `frazil.numbers` is `round` unless it is given."""
+    """Whose rules hold for values (docs/values.md): with `client_side`, texts that go to columns of VARIANT, lists,
+    structs and maps are read as JSON, and `frazil.numbers` is `round` unless it is given."""
 
     numbers: Annotated[Literal["reject", "round"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.numbers"),
@@ -95,6 +104,14 @@ class RowSettings(SettingsBase):
     )
     """What becomes of digits a column has no room for, such as a fraction for a whole-number column: the record is
     rejected, or the number rounded half up."""
+
+    binary: Annotated[Literal["hex", "base64"], values.ANY_CASE] = Field(
+        validation_alias=Keys("frazil.binary.format"),
+        default_factory=lambda given: "hex" if _has_texts_only(given) else "base64",
+        json_schema_extra={"default": "`hex` for JSON without schemas and for texts, else `base64`"},
+    )
+    """How texts stand for bytes in columns of type binary and fixed: in pairs of hexadecimal digits, or in base64,
+    which is what converters make of bytes."""
 
     nested_type: Annotated[Literal["variant", "json", "struct"], values.ANY_CASE] = Field(
         validation_alias=Keys("frazil.nested.type"), default="variant"
@@ -137,6 +154,8 @@ class RowSettings(SettingsBase):
             tombstones=self.on_null_values,
             time_zone=self.time_zone,
             numbers=self.numbers,
+            validation=self.validation,
+            binary=self.binary,
             nested_type=self.nested_type,
             normalizes=self.normalize_columns,
         )

@@ -65,6 +65,12 @@ class Conversion:
     numbers: Literal["reject", "round"] = "reject"
     """What becomes of digits a column has no room for."""
 
+    validation: Literal["client_side", "server_side"] = "server_side"
+    """Whether texts become what they say as JSON in columns of VARIANT, lists, structs and maps (`client_side`)."""
+
+    binary: Literal["hex", "base64"] = "hex"
+    """How texts stand for the bytes of columns of type binary and fixed."""
+
     nested_type: Literal["variant", "json", "struct"] = "variant"
     """What columns for objects and arrays are created as."""
 

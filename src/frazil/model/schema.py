@@ -89,6 +89,9 @@ class Column:
     default: str | None = None
     """Iceberg's write default as JSON text; it fills a key that a record has not."""
 
+    length: int | None = None
+    """The most characters of a text, or bytes of a BINARY column, that a record may bring; None for any number."""
+
 
 FieldPath: TypeAlias = tuple[str, ...]
 """The names that lead to a column or field; a list's elements are its `element`, a map's values its `value`."""

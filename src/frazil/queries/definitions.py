@@ -178,6 +178,7 @@ def _alter_columns(
     table: TableName, altered: Sequence[AlterColumn], columns: Sequence[Column], lake: CatalogLake
 ) -> None:
     types, relaxed, comments = {}, [], {}
+    lengths: dict[str, int | None] = {}
     for each in altered:
         column = _column(each.name, columns)
         if each.type is not None and str(each.type) != str(column.type):
@@ -192,12 +193,14 @@ def _alter_columns(
                     each.name,
                 )
             types[column.name] = each.type
+        if each.type is not None:
+            lengths[column.name] = each.length
         if each.relaxes and column.required:
             relaxed.append(column.name)
         if each.comment is not None:
             comments[column.name] = each.comment
-    if types or relaxed or comments:
-        defining.alter_columns(lake.catalog, table, types, relaxed, comments)
+    if types or relaxed or comments or lengths:
+        defining.alter_columns(lake.catalog, table, types, relaxed, comments, lengths)
 
 
 def _definition(statement: CreateTable) -> TableDefinition:
@@ -261,7 +264,7 @@ def _refuse_layout(layout: Layout, columns: Sequence[Column], key: LayoutKey) ->
 
 
 def _as_column(new: NewColumn) -> Column:
-    return Column(0, _spelled(new.name), new.type, new.required, new.default)
+    return Column(0, _spelled(new.name), new.type, new.required, new.default, new.length)
 
 
 def _spelled(name: exp.Identifier) -> str:

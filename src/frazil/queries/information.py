@@ -35,9 +35,11 @@ _SNOWFLAKES: Final = {
 """How Snowflake shows the types of Iceberg's columns."""
 
 
-def type_name(kind: IcebergType) -> str:
-    """A type as Snowflake spells it."""
+def type_name(kind: IcebergType, length: int | None = None) -> str:
+    """A type as Snowflake spells it, with the length that its texts or bytes may have."""
     if isinstance(kind, Primitive):
+        if length is not None:
+            return f"{_SNOWFLAKES[kind.name].partition('(')[0]}({length})"
         if kind.name == "decimal":
             return f"NUMBER({kind.precision},{kind.scale})"
         if kind.name.startswith("fixed"):

@@ -24,6 +24,7 @@ from frazil.snowflake.places import Refused
 from frazil.snowflake.statements import Describe, Name, Show, ShowChannels
 from frazil.snowflake.tables import existing
 from frazil.tables.iceberg.java import JvmState
+from frazil.tables.rules.lengths import LENGTHS, with_lengths
 from frazil.tables.rules.schema import columns_from_json
 
 
@@ -66,7 +67,7 @@ def describe(asked: Describe, lake: CatalogLake) -> Answer:
     """
     opened = lake.opened(_table(asked.table, lake))
     schema = opened.at(NOW).schema
-    columns = columns_from_json(schema)
+    columns = with_lengths(columns_from_json(schema), opened.java.properties().get(LENGTHS))
     comments = {each["id"]: each.get("doc") for each in orjson.loads(schema)["fields"]}
     layout = JvmState(opened.java.operations().current(), opened.jvm, opened.java).layout
     partition = _by_column([(each.source, each.transform) for each in layout.partition], columns)
@@ -74,7 +75,7 @@ def describe(asked: Describe, lake: CatalogLake) -> Answer:
     rows = [
         (
             each.name,
-            type_name(each.type),
+            type_name(each.type, each.length),
             "COLUMN",
             "N" if each.required else "Y",
             each.default,

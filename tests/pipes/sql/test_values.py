@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -130,6 +131,27 @@ def test_a_cast_that_fails_is_a_reject_with_the_column_and_the_value(worker: Wor
     assert found.reasons[1] == ("total", "'x1' cannot be cast to DECIMAL(10, 2)")
     assert found.reasons[2][0] == "b"
     assert "not a whole number" in found.reasons[2][1]
+
+
+@pytest.mark.parametrize(
+    ("item", "kind", "length", "fits", "too_long", "reason"),
+    [
+        ("$1:a", "string", 3, '"\u00e4\U0001f600c"', '"abcd"', "4 characters, and the column takes 3"),
+        ("$1:a::STRING", "string", 3, "123", "1234", "4 characters, and the column takes 3"),
+        ("UPPER($1:a)", "string", 3, '"abc"', '"abcd"', "4 characters, and the column takes 3"),
+        ("$1:a", "binary", 2, '"0aff"', '"0aff00"', "3 bytes, and the column takes 2"),
+    ],
+)
+def test_a_text_that_is_longer_than_its_column_takes_is_a_reject(
+    worker: Worker, item: str, kind: str, length: int, fits: str, too_long: str, reason: str
+) -> None:
+    (plain,) = columns(a=kind)
+
+    found = land(worker, create(item), (replace(plain, length=length),), record(fits), record(too_long), "{}")
+
+    assert len(found.rows) == 2
+    assert found.rows[1] is None
+    assert reason in found.reasons[1][1]
 
 
 def test_try_cast_gives_null(worker: Worker) -> None:

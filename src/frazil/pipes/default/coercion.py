@@ -5,6 +5,8 @@ A value that fits is returned as JSON text in the one form that the fast stateme
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import uuid
 from collections.abc import Iterator, Sequence
@@ -41,6 +43,8 @@ class Coercion:
     def __init__(self, conversion: Conversion) -> None:
         self._rounds = conversion.numbers == "round"
         self._zone = ZoneInfo(conversion.time_zone)
+        self._opens_texts = conversion.validation == "client_side"
+        self._is_base64 = conversion.binary == "base64"
         self.strays: list[tuple[str, Any]] = []
         """Values of keys within structs that no field has, by dotted path; cleared for each record."""
 
@@ -61,6 +65,14 @@ class Coercion:
                 return self._list(kind, value, path)
             case MapType():
                 return self._map(kind, value, path)
+
+    def column(self, kind: IcebergType, value: Any, path: str) -> str:
+        """The same for the value of a column itself, whose texts may stand for JSON (spec 4.3).
+
+        Raises:
+            CoercionError: it does not fit; the message says why.
+        """
+        return self.text(kind, opened(kind, value) if self._opens_texts else value, path)
 
     def default(self, column: Column) -> str:
         """The text of a column's or field's default, which fills a key that is absent; `null` without one."""
@@ -83,13 +95,23 @@ class Coercion:
             case "uuid":
                 return _uuid(value)
             case "binary":
-                return _binary(value)
+                return self._binary(value)
             case "variant":
                 return _variant(value)
             case _ if (length := fixed_length(kind)) is not None:
-                return _fixed(value, length)
+                return self._fixed(value, length)
             case _:
                 raise CoercionError(f"columns of type {kind} cannot be written")
+
+    def _binary(self, value: Any) -> str:
+        return _base64(value) if self._is_base64 else _hexadecimal(value)
+
+    def _fixed(self, value: Any, length: int) -> str:
+        text = self._binary(value)
+        if len(text) != 2 * length + len('""'):
+            form = "in base64" if self._is_base64 else f"of {2 * length} hexadecimal digits"
+            raise CoercionError(f"{shown(value)} is not text {form}, of {length} bytes")
+        return text
 
     def _time(self, name: times.TimeType, value: Any) -> str:
         try:
@@ -174,18 +196,22 @@ def _uuid(value: Any) -> str:
     return f'"{uuid.UUID(value)}"'
 
 
-def _binary(value: Any) -> str:
+def _hexadecimal(value: Any) -> str:
     text = java_trim(value) if is_text(value) else None
     if text is None or not _HEXADECIMAL.fullmatch(text):
         raise CoercionError(f"{shown(value)} is not text of pairs of hexadecimal digits")
     return f'"{text.lower()}"'
 
 
-def _fixed(value: Any, length: int) -> str:
-    text = _binary(value)
-    if len(text) != 2 * length + len('""'):
-        raise CoercionError(f"{shown(value)} is not text of {2 * length} hexadecimal digits")
-    return text
+def _base64(value: Any) -> str:
+    """In hexadecimal digits; only the one text that base64 has for some bytes is taken."""
+    try:
+        found = base64.b64decode(value, validate=True) if is_text(value) else None
+    except ValueError:
+        found = None
+    if found is None or base64.b64encode(found).decode() != value:
+        raise CoercionError(f"{shown(value)} is not text in base64")
+    return f'"{found.hex()}"'
 
 
 def _variant(value: Any) -> str:
@@ -239,3 +265,59 @@ def _unique_members(value: Object) -> list[tuple[str, Any]]:
         return unique(value)
     except Twice as twice:
         raise CoercionError(f"{twice.key}: {twice}") from twice
+
+
+def opened(kind: IcebergType, value: Any) -> Any:
+    """The value that a column's text stands for as JSON, where its type asks for some; other values as they are.
+
+    A list takes anything: what is none becomes its only element.
+
+    Raises:
+        CoercionError: the text is not JSON, or that of something that the type does not take.
+    """
+    match kind:
+        case Primitive(name="variant"):
+            return _parsed(value, "variant") if is_text(value) else value
+        case ListType():
+            found = _parsed(value, "list") if is_text(value) else value
+            if value is None or (isinstance(found, list) and not isinstance(found, Object)):
+                return found
+            return [found]
+        case StructType() | MapType() if is_text(value):
+            found = _parsed(value, "struct" if isinstance(kind, StructType) else "map")
+            if not isinstance(found, Object):
+                raise CoercionError(f"{shown(value)} is not the text of an object, which a column of that type takes")
+            return found
+        case _:
+            return value
+
+
+def _parsed(text: str, name: str) -> Any:
+    """What a text says as JSON; a blank one says nothing."""
+    trimmed = java_trim(text)
+    if not trimmed:
+        return None
+    try:
+        return parse(trimmed)
+    except CoercionError as error:
+        raise CoercionError(
+            f"{shown(text)} is not valid JSON, which snowflake.validation=client_side asks of texts in a column of "
+            f"type {name}"
+        ) from error
+
+
+def within_length(text: str, column: Column) -> str:
+    """A column's value as it was coerced, if it is no longer than the column allows.
+
+    Raises:
+        CoercionError: it is longer.
+    """
+    if column.length is None or text == "null":
+        return text
+    value: str = json.loads(text)
+    if column.type == Primitive("string"):
+        if len(value) > column.length:
+            raise CoercionError(f"{shown(value)} has {len(value)} characters, and the column takes {column.length}")
+    elif len(value) > 2 * column.length:
+        raise CoercionError(f"{shown(value)} has {len(value) // 2} bytes, and the column takes {column.length}")
+    return text

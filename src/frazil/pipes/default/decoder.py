@@ -18,9 +18,9 @@ import msgspec
 import orjson
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.default.times import NANOSECONDS_FROM, TimeType, is_plain
-from frazil.pipes.types import fixed_length
+from frazil.pipes.types import fixed_length, is_bytes
 from frazil.records.variant import MARK, is_kept_from_json
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -45,6 +45,10 @@ def _hexadecimal(length: int) -> Any:
     return Annotated[str, Meta(pattern=rf"\A[0-9a-fA-F]{{{2 * length}}}\Z")]
 
 
+_PAIRS: Final = r"\A([0-9a-fA-F]{2})*\Z"
+_LONGEST_NUMBER: Final = 20
+"""Characters of the longest whole number that a text column takes as it is."""
+
 _TYPES: Final[dict[str, Any]] = {
     "boolean": bool,
     "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | _digits(9),
@@ -54,7 +58,7 @@ _TYPES: Final[dict[str, Any]] = {
     "string": _STRING,
     "date": dt.date,
     "uuid": uuid.UUID,
-    "binary": Annotated[str, Meta(pattern=r"\A([0-9a-fA-F]{2})*\Z")],
+    "binary": Annotated[str, Meta(pattern=_PAIRS)],
     "variant": Raw,
     "decimal": Raw,
 }
@@ -115,9 +119,11 @@ NOTHING_YET: Final = Annotated[list[Undescribed], Meta(max_length=0)] | None
 class Dialect:
     """How types are decoded for one connector."""
 
-    def __init__(self, time_zone: str) -> None:
-        """Texts without a zone mean `time_zone`; DuckDB takes them for UTC."""
-        self._needs_zone = time_zone != "UTC"
+    def __init__(self, conversion: Conversion) -> None:
+        """Read values by the rules of `conversion`."""
+        # Texts without a zone are in its time zone; DuckDB takes them for UTC.
+        self._needs_zone = conversion.time_zone != "UTC"
+        self._is_base64 = conversion.binary == "base64"
 
     def decoder(self, record: Any) -> Callable[[bytes | str], Any]:
         """A decoder for a struct that `struct` made."""
@@ -133,9 +139,21 @@ class Dialect:
             return _QUICK_TIMES[kind.name]
         return self._within(kind)
 
+    def limited(self, kind: IcebergType, length: int) -> Any:
+        """The same for a column whose texts or bytes have at most that length."""
+        if kind != Primitive("string"):
+            accepted = self._within(kind)
+            return (
+                Undescribed if accepted is Undescribed else Annotated[str, Meta(pattern=_PAIRS, max_length=2 * length)]
+            )
+        text = Annotated[str, Meta(max_length=length)]
+        return text if length < _LONGEST_NUMBER else text | bool | LONG
+
     def _within(self, kind: IcebergType) -> Any:
         match kind:
             case Primitive(name=name):
+                if self._is_base64 and is_bytes(kind):
+                    return Undescribed  # the statement reads hexadecimal digits
                 length = fixed_length(kind)
                 return _EXACT_TIMES.get(name) or (_TYPES[name] if length is None else _hexadecimal(length))
             case ListType(element=element, element_required=required):
@@ -264,6 +282,11 @@ def _optional(kind: Any) -> Any:
 def _becomes_value(value: Raw) -> bool:
     """Whether a raw value is none that would be NULL, and becomes the VARIANT it stands for."""
     return not is_null(value) and becomes_variant(value)
+
+
+def opened_becomes_variant(value: Raw) -> bool:
+    """The same where texts stand for JSON: what they say, the exact tier finds out."""
+    return bytes(value)[:1] != b'"' and becomes_variant(value)
 
 
 def becomes_variant(value: Raw) -> bool:

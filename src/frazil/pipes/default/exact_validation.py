@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from frazil.model import RESCUED, Column, Conversion, PartitionId, RecordOffset, RecordPlace, TableRules
-from frazil.pipes.default.coercion import Coercion
+from frazil.pipes.default.coercion import Coercion, within_length
 from frazil.pipes.default.exact_json import (
     TOO_DEEP,
     CoercionError,
@@ -159,7 +159,7 @@ class ExactValidation:
     def _value(self, column: Column, key: str, value: Any) -> str:
         strays = len(self._coercion.strays)
         try:
-            return self._coercion.text(column.type, value, column.name)
+            return within_length(self._coercion.column(column.type, value, column.name), column)
         except CoercionError as error:
             kept = column.required or column is self._projection.rescued
             if kept or self._rules.types not in ("discard", "rescue"):

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Raw, UnsetType
 
-from frazil.model import Column, Conversion, Primitive
+from frazil.model import Column, Conversion, IcebergType, Primitive
 from frazil.pipes.default.decoder import (
     NOTHING_YET,
     REFUSED,
@@ -30,11 +30,13 @@ from frazil.pipes.default.decoder import (
     is_null,
     look,
     look_at_text,
+    opened_becomes_variant,
     struct,
 )
 from frazil.pipes.default.drift import DriftWatch, members
 from frazil.pipes.default.exact_json import DEEPEST, CoercionError, Object, parse
 from frazil.pipes.default.projection import RESCUE_KEY, Projection, Reading
+from frazil.pipes.types import VARIANT
 
 _KEYS_LEARNED: Final = 500
 """Keys without a column that get a place in the decoder; records with others are counted one by one."""
@@ -71,7 +73,8 @@ class FastValidation:
         self.has_new_keys = False
         """Whether a record was refused that has keys which may become columns, since this was last set to false."""
 
-        self._dialect = Dialect(conversion.time_zone)
+        self._dialect = Dialect(conversion)
+        self._opens_texts = conversion.validation == "client_side"
         self._quick = True
         self._defaults = frozenset(column.name for column in self._payload if column.default is not None)
         self._takes_tombstones = not self._defaults and not any(column.required for column in self._payload)
@@ -303,13 +306,20 @@ class FastValidation:
         self._is_behind = False
         self._decode = self._dialect.decoder(struct("Record", fields, renamed))
 
+    def _look(self, kind: IcebergType) -> Look | None:
+        """What is left to look at in a column's decoded value."""
+        is_opened = self._opens_texts and kind == VARIANT
+        return opened_becomes_variant if is_opened else look(kind, required=False)
+
     def _fields(self, column: Column, places: tuple[str, ...], *, certain: bool) -> list[Any]:
         """The decoder's fields for a column; `certain` when it has one spelling and so one place."""
         document = column.name in self.reading.documents
         if column is self._projection.rescued:
             return [field(place, Undescribed, required=False, present=False) for place in places]
         kind = Raw if document else self._dialect.column(column.type, quick=self._quick)
-        found = look_at_text if document else look(column.type, required=False)
+        found = look_at_text if document else self._look(column.type)
+        if column.length is not None:
+            kind, found = Undescribed if document else self._dialect.limited(column.type, column.length), None
         if found:
             self._looks.extend((place, found) for place in places)
         required = column.required and certain and kind is not Raw

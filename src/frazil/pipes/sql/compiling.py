@@ -285,10 +285,14 @@ class _Item:
         else:
             assert self._kind is not None  # noqa: S101 (there is a value)
             found = fitting.of_typed(value, self._kind, column, conversion) or ""
+        if column.length is not None:
+            found = fitting.within_length(found, column, column.length)
         target: str | None = None
         if self._cast:
             cast = sql_of(self._cast[0], scope, reading)
-            source, target = f"CAST(to_json({cast}) AS VARCHAR)", self._cast[1]
+            source = f"CAST(to_json({cast}) AS VARCHAR)"
+            # Where a length may be what fails, the failure itself says which of the two it was.
+            target = self._cast[1] if column.length is None else None
         return PipeItem(column.name, found, self._written, source, target, column.required)
 
     def _formed(self, value: exp.Expr, kind: exp.DataType, types: Types) -> tuple[str, exp.Expr]:

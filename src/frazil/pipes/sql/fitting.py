@@ -156,6 +156,17 @@ def _within_years(value: str, kind: Primitive) -> str:
     return f"list_transform([{value}], {found})[1]"
 
 
+def within_length(value: str, column: Column, length: int) -> str:
+    """A text or bytes that fail where they are longer than the column allows."""
+    is_text = column.type == Primitive("string")
+    measured = "length(each)" if is_text else "octet_length(each)"
+    said = literal(f" {'characters' if is_text else 'bytes'}, and the column takes {length}")
+    failing = f"CAST(CAST({measured} || {said} AS INTEGER) AS {sql_type(column.type)})"
+    # What may fail stands once: DuckDB computes what stands twice before TRY is asked whether it fails.
+    found = f"lambda each: CASE WHEN {measured} > {length} THEN {failing} ELSE each END"
+    return f"list_transform([{value}], {found})[1]"
+
+
 def _fitted(text: str, column: Column, conversion: Conversion) -> str:
     """SQL for a JSON value, given as text, through exact validation."""
     return _read(f"{ident(Fitting(column.type, conversion).name)}({text})", column.type)

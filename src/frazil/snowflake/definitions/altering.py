@@ -12,7 +12,7 @@ from frazil.errors import InvalidQuery
 from frazil.snowflake.definitions.columns import read_column
 from frazil.snowflake.definitions.layout import read_keys
 from frazil.snowflake.definitions.options import read_option, unset_option
-from frazil.snowflake.definitions.types import read_type
+from frazil.snowflake.definitions.types import read_sized_type
 from frazil.snowflake.definitions.values import (
     AddColumns,
     AlterColumn,
@@ -121,7 +121,8 @@ def _altered(w: Words) -> AlterColumn:
     if w.take("UNSET", "COMMENT"):
         return AlterColumn(name, comment="")
     if w.take("SET", "DATA", "TYPE") or w.take("TYPE"):
-        return AlterColumn(name, type=read_type(w))
+        kind, length = read_sized_type(w)
+        return AlterColumn(name, type=kind, length=length)
     raise InvalidQuery(f"ALTER COLUMN has {_OF_COLUMN}", place)
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from frazil.errors import InvalidQuery
 from frazil.snowflake.definitions.defaults import read_default
-from frazil.snowflake.definitions.types import read_type
+from frazil.snowflake.definitions.types import read_sized_type
 from frazil.snowflake.definitions.values import NewColumn
 from frazil.snowflake.words import Words
 
@@ -60,7 +60,7 @@ def read_column(w: Words) -> NewColumn:
     """
     _refuse(w, _OF_TABLES)
     name: exp.Identifier = w.name("the name of a column")
-    kind = read_type(w)
+    kind, length = read_sized_type(w)
     required, default, comment = False, None, None
     while not w.is_at_end and not w.comes(","):
         place = w.pointed_next()
@@ -75,7 +75,7 @@ def read_column(w: Words) -> NewColumn:
             comment = w.string("the comment in quotes")
         else:
             raise InvalidQuery(f"{w.word('NOT NULL')[:40]} is not supported of a column", place)
-    return NewColumn(name, kind, required, default, comment)
+    return NewColumn(name, kind, required, default, comment, length=length)
 
 
 def _refuse(w: Words, refused: Mapping[str, str]) -> None:

@@ -32,6 +32,9 @@ _MOMENTS: Final = dict.fromkeys(
     "timestamptz",
 )  # fmt: skip
 _SIZED: Final = _TEXTS | _BYTES
+_SINGLE: Final = frozenset({"CHAR", "CHARACTER", "NCHAR"})
+"""Types of one character where no length is written."""
+
 _NESTED: Final = ("OBJECT", "ARRAY", "MAP")
 _KNOWN: Final = sorted({*_DECIMALS, *_WHOLE, *_FLOATING, *_SIZED, *_PLAIN, *_MOMENTS, "TIME", *_NESTED})
 
@@ -40,18 +43,34 @@ _NANOSECONDS: Final = 9
 
 
 def read_type(w: Words) -> IcebergType:
-    """Read a type.
+    """Read a type, whatever length it has.
+
+    Raises:
+        InvalidQuery: there is none of that name, or Iceberg has none that holds its values.
+    """
+    return read_sized_type(w)[0]
+
+
+def read_sized_type(w: Words) -> tuple[IcebergType, int | None]:
+    """Read a type and the length that a text or bytes may have; None for any.
 
     Raises:
         InvalidQuery: there is none of that name, or Iceberg has none that holds its values.
     """
     place = w.pointed_next()
     name = _name(w)
+    if name not in _SIZED:
+        return _read_type(w, name, place), None
+    sizes = _sizes(w, name, 1)
+    if sizes and sizes[0] < 1:
+        raise InvalidQuery(f"{name}({sizes[0]}) is not possible: a length is 1 at least", place)
+    length = sizes[0] if sizes else 1 if name in _SINGLE else None
+    return Primitive(_SIZED[name]), length
+
+
+def _read_type(w: Words, name: str, place: str) -> IcebergType:
     if name in _DECIMALS:
         return _decimal(w, place)
-    if name in _SIZED:
-        _sizes(w, name, 1)
-        return Primitive(_SIZED[name])
     if name in _MOMENTS:
         return _moment(w, name, place)
     if name == "TIME":

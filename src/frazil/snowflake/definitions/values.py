@@ -28,6 +28,9 @@ class NewColumn:
     if_missing: bool = False
     """IF NOT EXISTS, of a column that is added."""
 
+    length: int | None = None
+    """The most characters or bytes; None for any number."""
+
 
 @dataclass(frozen=True, slots=True)
 class LayoutKey:
@@ -109,6 +112,9 @@ class AlterColumn:
     name: exp.Identifier = field(repr=False)
     type: IcebergType | None = None
     """SET DATA TYPE."""
+
+    length: int | None = None
+    """Of that type: the most characters or bytes, None for any number."""
 
     relaxes: bool = False
     """DROP NOT NULL."""

@@ -22,6 +22,7 @@ from frazil.tables.iceberg.layout import REFUSALS, partitioned, sorted_by
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.created_layout import ColumnKey
 from frazil.tables.rules.defining import TableDefinition, schema_with_comments
+from frazil.tables.rules.lengths import LENGTHS, changed
 from frazil.tables.rules.schema import schema_to_json
 from frazil.tables.rules.tokens import PREFIX as TOKENS
 
@@ -42,12 +43,26 @@ def create(catalog: Catalog, table: TableName, definition: TableDefinition) -> b
     catalog.ensure_namespace(table.namespace)
     action = f"create the table {table}"
     try:
-        made = _asked(action, lambda: _builder(catalog, table, definition).create())
+        made = _asked(action, lambda: _made(_builder(catalog, table, definition).createTransaction(), definition))
     except _Existing:
         return False
     if LOCAL.match(str(made.location())):
         catalog.set_properties(table, PROPERTIES_ON_LOCAL_DISKS)
     return True
+
+
+def _made(transaction: Any, definition: TableDefinition) -> Any:
+    """Commit a new table, whose columns have ids by now, by which the property names their lengths."""
+    if (lengths := _lengths(transaction, definition.columns)) is not None:
+        transaction.updateProperties().set(LENGTHS, lengths).commit()
+    transaction.commitTransaction()
+    return transaction.table()
+
+
+def _lengths(transaction: Any, columns: Sequence[Column]) -> str | None:
+    """The property of lengths, of a table that has these columns and no others."""
+    schema = transaction.table().schema()
+    return changed(None, {int(schema.findField(each.name).fieldId()): each.length for each in columns})
 
 
 def replace(catalog: Catalog, table: TableName, definition: TableDefinition) -> None:
@@ -65,6 +80,8 @@ def replace(catalog: Catalog, table: TableName, definition: TableDefinition) -> 
         asked = {**_KEPT_UP, **definition.properties}
         if LOCAL.match(str(transaction.table().location())):
             asked |= PROPERTIES_ON_LOCAL_DISKS
+        if (lengths := _lengths(transaction, definition.columns)) is not None:
+            asked |= {LENGTHS: lengths}
         update = transaction.updateProperties()
         for key in found.keys() - asked.keys():
             if not key.startswith(TOKENS):
@@ -92,6 +109,7 @@ def add_columns(catalog: Catalog, table: TableName, columns: Sequence[Column], c
     """Add columns, with what rows that are there have in them."""
     schema = schema_with_comments(columns, comments)
     fields = list(java_type(catalog.jvm, SCHEMA_PARSER).fromJson(schema).columns())
+    lengths = {each.name: each.length for each in columns if each.length is not None}
 
     def change(update: Any) -> Any:
         for each in fields:
@@ -100,7 +118,7 @@ def add_columns(catalog: Catalog, table: TableName, columns: Sequence[Column], c
             update = add(None, each.name(), each.type(), each.doc(), each.writeDefaultLiteral())
         return update
 
-    _change_schema(catalog, table, change)
+    _change_schema(catalog, table, change, lengths)
 
 
 def drop_columns(catalog: Catalog, table: TableName, names: Sequence[str]) -> None:
@@ -125,8 +143,9 @@ def alter_columns(
     types: Mapping[str, IcebergType],
     relaxed: Sequence[str],
     comments: Mapping[str, str],
+    lengths: Mapping[str, int | None],
 ) -> None:
-    """Give columns wider types, let them be NULL, and say other things of them."""
+    """Give columns wider types and other lengths, let them be NULL, and say other things of them."""
     schema = schema_to_json([Column(0, name, kind) for name, kind in types.items()])
     parsed = java_type(catalog.jvm, SCHEMA_PARSER).fromJson(schema)
     wider = {str(each.name()): each.type() for each in elements(parsed.columns())}
@@ -140,7 +159,7 @@ def alter_columns(
             update = update.updateColumnDoc(name, comment or None)
         return update
 
-    _change_schema(catalog, table, change)
+    _change_schema(catalog, table, change, lengths)
 
 
 def set_properties(catalog: Catalog, table: TableName, properties: Mapping[str, str | None]) -> None:
@@ -190,8 +209,26 @@ def _builder(catalog: Catalog, table: TableName, definition: TableDefinition) ->
     return builder.withPartitionSpec(spec.build()).withSortOrder(order.build())
 
 
-def _change_schema(catalog: Catalog, table: TableName, change: Callable[[Any], Any]) -> None:
-    _repeated(f"change the columns of {table}", lambda: change(catalog.load(table).updateSchema()).commit())
+def _change_schema(
+    catalog: Catalog, table: TableName, change: Callable[[Any], Any], lengths: Mapping[str, int | None] | None = None
+) -> None:
+    """Change columns, and the lengths of some of them, by name, with it."""
+
+    def swap() -> None:
+        java = catalog.load(table)
+        if not lengths:
+            change(java.updateSchema()).commit()
+            return
+        transaction = java.newTransaction()
+        change(transaction.updateSchema()).commit()
+        schema, before = transaction.table().schema(), java.properties().get(LENGTHS)
+        found = changed(before, {int(schema.findField(name).fieldId()): each for name, each in lengths.items()})
+        if found != before:
+            update = transaction.updateProperties()
+            (update.remove(LENGTHS) if found is None else update.set(LENGTHS, found)).commit()
+        transaction.commitTransaction()
+
+    _repeated(f"change the columns of {table}", swap)
 
 
 def _repeated(action: str, request: Callable[[], object]) -> None:

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from frazil.errors import CatalogUnavailable
 from frazil.model import PLAIN_LAYOUT, Column, Layout, PartitionValue, StagedFile
 from frazil.tables.rules.layout import layout_from_json
+from frazil.tables.rules.lengths import LENGTHS, with_lengths
 from frazil.tables.rules.schema import columns_from_json
 from frazil.tables.rules.state import LogEntry
 
@@ -144,7 +145,8 @@ class JvmState:
         return None if java is None else JvmSnapshot(java, self._table)
 
     def columns(self) -> Sequence[Column]:
-        return columns_from_json(java_type(self._jvm, SCHEMA_PARSER).toJson(self._java.schema()))
+        found = columns_from_json(java_type(self._jvm, SCHEMA_PARSER).toJson(self._java.schema()))
+        return with_lengths(found, self.property(LENGTHS))
 
     def property(self, key: str) -> str | None:
         value = self._java.properties().get(key)
