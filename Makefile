@@ -44,6 +44,10 @@ test-quick: setup ## Run the tests that take seconds
 test-long: setup $(CLASSES) ## Run all tests, those too that take half a minute each
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
+.PHONY: test-transforms
+test-transforms: setup ## Compare transforms with Kafka's own on EXAMPLES=1000 generated ones of each (docs/transforms.md)
+	FRAZIL_TRANSFORM_EXAMPLES=$(or $(EXAMPLES),1000) $(BIN)/pytest -n $(TEST_PROCESSES) tests/records/smt/kafka $(PYTEST_ARGS)
+
 .PHONY: check
 check: setup ## Lint, check types, formatting and the direction of imports
 	$(BIN)/ruff check .
@@ -63,6 +67,10 @@ docs: setup ## Write the generated pages anew
 .PHONY: soak
 soak: setup ## Kill a connector at random for MINUTES=10, with faults drawn from SEED, and judge its table (docs/how-to/soak.md)
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+.PHONY: fuzz
+fuzz: setup ## Give every decoder bytes that nobody wrote, for ten minutes (docs/testing.md)
+	FUZZ_TIMES=150 $(BIN)/python -m pytest -q -n 2 --no-header --timeout 1800 tests/records/connect/test_fuzz.py
 
 .PHONY: mutants
 mutants: setup ## Take out what makes commits exactly-once, piece by piece: do tests notice? (docs/testing.md)

@@ -151,8 +151,27 @@ def test_a_file_of_the_high_performance_connector_runs_as_kafka_connect_reports_
 def test_a_file_for_snowpipe_is_refused_for_that_alone() -> None:
     told = {"snowflake.ingestion.method": "SNOWPIPE"}
 
-    assert found_in(CLASSIC_SNOWPIPE) == [*sorted(told), "value.converter"]
-    assert found_in({**CLASSIC_SNOWPIPE, **told}) == [*sorted(told), "value.converter"]
+    assert found_in(CLASSIC_SNOWPIPE) == [*told]
+    assert found_in({**CLASSIC_SNOWPIPE, **told}) == [*told]
+
+
+def test_what_the_classic_connector_cannot_do_is_refused_where_that_is_asked_for() -> None:
+    streaming = {
+        **CLASSIC_SNOWPIPE,
+        "snowflake.ingestion.method": "SNOWPIPE_STREAMING",
+        "transforms": "route",
+        "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.route.regex": "a",
+        "transforms.route.replacement": "b",
+    }
+    hosts = {"bootstrap.servers": "localhost:9092"}
+
+    assert load({**streaming, **hosts}).conversion.value_converter.kind == "json"
+    assert found_in({**streaming, "frazil.compatibility.strict": "true"}) == [
+        "transforms",
+        "transforms.route.type",
+        "value.converter",
+    ]
 
 
 def found_in(connector: Texts) -> list[str]:

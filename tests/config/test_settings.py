@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.config import TableMapping, load, refuse_shared_keys
-from frazil.config.converters import BYTES, JSON, STRING
+from frazil.config.converters import AVRO, BYTES, JSON, STRING
 from frazil.config.providers import ENVIRONMENT
 from frazil.errors import InvalidConfiguration
 from frazil.model import Conversion, ConverterSpec
@@ -53,7 +53,7 @@ def test_orphans_and_tokens_may_stay_for_ever() -> None:
 def test_how_records_become_rows_has_the_connectors_defaults() -> None:
     settings = load(LEAST)
 
-    assert settings.conversion == Conversion()
+    assert settings.conversion == Conversion(value_converter=ConverterSpec("json", {"schemas.enable": "false"}))
     assert (settings.sanitize_table_names, settings.autocreate, settings.normalize_columns) == (True, "iceberg", False)
     assert not settings.topic2table_regex
 
@@ -75,7 +75,8 @@ def test_how_records_become_rows_can_be_written() -> None:
 
     assert load({**LEAST, **keys}).conversion == Conversion(
         key_converter=ConverterSpec("bytes"),
-        header_converter=ConverterSpec("json"),
+        value_converter=ConverterSpec("json", {"schemas.enable": "false"}),
+        header_converter=ConverterSpec("json", {"schemas.enable": "false"}),
         structured_headers=True,
         structured_metadata=False,
         metadata=frozenset({"topic", "offset_and_partition"}),
@@ -161,7 +162,7 @@ def test_the_header_converter_comes_from_the_worker_file_when_the_connector_name
     worker = {"header.converter": JSON, "header.converter.schemas.enable": "false"}
 
     assert load(LEAST, worker).header_converter == "json"
-    assert "default is true" in problems({"header.converter": JSON}, worker)["header.converter.schemas.enable"]
+    assert load({**LEAST, "header.converter": JSON}, worker).conversion.header_converter.kind == "json_envelope"
 
 
 def test_every_setting_can_be_written() -> None:
@@ -263,9 +264,10 @@ def test_all_problems_are_reported_at_once() -> None:
         ("bootstrap.servers", "localhost", "write host:port"),
         ("snowflake.topic2table.map", "a", "':' expected at position 1"),
         ("consumer.auto.offset.reset", "by_duration:P1D", "write 'earliest', 'latest' or 'none'"),
-        ("key.converter", "io.confluent.connect.avro.AvroConverter", "is not built yet"),
-        ("value.converter", "io.confluent.connect.avro.AvroConverter", "is not built yet"),
-        ("value.converter.schemas.enable", "true", "Write false"),
+        ("key.converter", "io.confluent.connect.avro.AvroConverter", "schema.registry.url is missing"),
+        ("value.converter", "com.acme.AvroConverter", "write one of"),
+        ("value.converter", "acme.shop:Lines", "cannot be made: ModuleNotFoundError"),
+        ("value.converter.schemas.enable", "yes", "neither true nor false"),
         ("errors.deadletterqueue.topic.name", "dead letters", "cannot be a Kafka topic"),
         ("snowflake.enable.schematization", "no", "neither true nor false"),
         ("snowflake.ingestion.method", "SNOWPIPE", "Write SNOWPIPE_STREAMING"),
@@ -296,6 +298,29 @@ def test_settings_of_transforms_mean_nothing_where_none_is_named() -> None:
     )
 
 
+def test_all_that_is_wrong_with_transforms_and_predicates_is_found() -> None:
+    found = problems(
+        {
+            "transforms": "route, lost, drop",
+            "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+            "transforms.route.regex": "(",
+            "transforms.route.replacement": "$1",
+            "transforms.drop.type": "Filter",
+            "transforms.drop.predicate": "old",
+            "predicates": "older",
+            "predicates.older.type": "NoPredicate",
+        }
+    )
+
+    assert list(found) == [
+        "predicates.older.type",
+        "transforms",
+        "transforms.drop.predicate",
+        "transforms.route.regex",
+        "transforms.route.replacement",
+    ]
+
+
 def test_an_unknown_key_is_a_problem_with_the_nearest_known_one() -> None:
     assert "frazil.commit.interval.ms" in problems({"frazil.commit.intervall.ms": "5"})["frazil.commit.intervall.ms"]
     assert "nor one like it" in problems({"zzz": "5"})["zzz"]
@@ -324,23 +349,55 @@ def test_keys_become_columns_unless_it_is_the_classic_connector_or_whole_records
 def test_only_json_has_keys_to_make_columns_of(given: dict[str, str]) -> None:
     text = problems({"value.converter": STRING, **given})["snowflake.enable.schematization"]
 
-    assert "write false for whole records in RECORD_CONTENT, or the JsonConverter" in text
+    assert "write false for whole records in RECORD_CONTENT" in text
     assert load(
         {**LEAST, "value.converter": STRING, "snowflake.enable.schematization": "false"}
     ).conversion.whole_records
 
 
-def test_json_converters_have_to_say_that_there_are_no_schemas() -> None:
-    assert (
-        "default is true" in problems({}, without=["value.converter.schemas.enable"])["value.converter.schemas.enable"]
+def test_values_without_keys_may_become_columns_where_transforms_may_wrap_them() -> None:
+    hoisted = {"transforms": "wrap", "transforms.wrap.type": "HoistField$Value", "transforms.wrap.field": "line"}
+
+    settings = load({**LEAST, "value.converter": STRING, **hoisted})
+
+    assert settings.schematization
+    assert [each.name for each in settings.conversion.transforms] == ["wrap"]
+
+
+def test_json_converters_expect_schemas_unless_they_are_told_that_there_are_none() -> None:
+    said = load(LEAST).conversion
+    unsaid = load({**without("value.converter.schemas.enable"), "key.converter": JSON}).conversion
+
+    assert (said.value_converter.kind, unsaid.value_converter.kind, unsaid.key_converter.kind) == (
+        "json",
+        "json_envelope",
+        "json_envelope",
     )
-    assert "default is true" in problems({"key.converter": JSON})["key.converter.schemas.enable"]
 
 
-def test_a_missing_value_converter_is_reported_with_its_missing_setting() -> None:
-    found = problems({}, without=["value.converter", "value.converter.schemas.enable"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(AVRO, "avro"), ("ProtobufConverter", "protobuf"), ("json_schema", "json_schema"), ("LongConverter", "long")],
+)
+def test_a_converter_is_named_by_its_class_the_end_of_that_or_a_short_name(name: str, kind: str) -> None:
+    given = {**LEAST, "key.converter": name, "key.converter.schema.registry.url": "http://localhost:8081"}
 
-    assert sorted(found) == ["value.converter", "value.converter.schemas.enable"]
+    assert load(given).conversion.key_converter.kind == kind
+
+
+def test_what_a_registry_needs_to_know_is_no_part_of_what_settings_show() -> None:
+    given = {
+        **LEAST,
+        "value.converter": AVRO,
+        "value.converter.schema.registry.url": "http://localhost:8081",
+        "value.converter.basic.auth.credentials.source": "USER_INFO",
+        "value.converter.basic.auth.user.info": "me:hush",
+    }
+
+    settings = load(given)
+
+    assert settings.conversion.value_converter.options["basic.auth.user.info"] == "me:hush"
+    assert "hush" not in repr(settings)
 
 
 def test_converters_come_from_the_worker_file_when_the_connector_names_none() -> None:
@@ -359,9 +416,9 @@ def test_converters_come_from_the_worker_file_when_the_connector_names_none() ->
 def test_a_connector_that_names_a_converter_inherits_none_of_the_workers_settings_for_it() -> None:
     worker = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
 
-    found = problems({}, worker, without=["value.converter.schemas.enable"])
+    settings = load(without("value.converter.schemas.enable"), worker)
 
-    assert list(found) == ["value.converter.schemas.enable"]
+    assert settings.conversion.value_converter.kind == "json_envelope"
 
 
 def test_later_layers_win() -> None:

@@ -13,6 +13,9 @@ from tests.support.connectors import KAFKA_JSON
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
+from frazil.queries.engine import Engine
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
 from frazil.testing.oracle import verify
 from frazil.testing.report import OracleReport
@@ -70,3 +73,14 @@ def judge(lake: Path) -> Callable[..., OracleReport]:
         return verify(metadata, connector.settings.key, topic, **known)
 
     return look
+
+
+Say = Callable[[str], list[dict[str, object]]]
+
+
+@pytest.fixture
+def say(spark: SparkSession, lake: Path) -> Iterator[Say]:
+    """Type a statement into `frazil sql`: `say("SHOW PIPES")` gives its rows."""
+    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
+    with Engine(catalog, lambda: spark) as engine:
+        yield lambda text: engine.answer(text).batches.read_all().to_pylist()

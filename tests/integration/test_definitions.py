@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,14 +24,6 @@ RECALL_EVERY = "frazil.cycle.protocol._RECALL_EVERY"
 
 METADATA = "RECORD_METADATA OBJECT(topic VARCHAR, partition INT, offset BIGINT)"
 STREAM = "FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING'))"
-
-
-@pytest.fixture
-def say(spark: SparkSession, lake: Path) -> Iterator[Say]:
-    """Type a statement into `frazil sql`: `say("SHOW TABLES")` gives its rows."""
-    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
-    with Engine(catalog, lambda: spark) as engine:
-        yield lambda text: engine.answer(text).batches.read_all().to_pylist()
 
 
 def orders(*numbers: int, more: str = "") -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from frazil.connector.pipe_listing import pipes_in
 from frazil.connector.registry import Registry
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import PipeBroken, PipeGone, PipeRefused, TableMissing, TableReplaced, UnfitValue
-from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing.records import produce
@@ -32,14 +31,6 @@ ORDERS = [
     '{"order_id": 3, "customer": {}, "order total": "much", "paid": "yes", "kind": "web"}',
     '{"order_id": 4, "customer": null, "order total": 0.005, "paid": "off", "kind": null}',
 ]
-
-
-@pytest.fixture
-def say(spark: SparkSession, lake: Path) -> Iterator[Say]:
-    """Type a statement into `frazil sql`: `say("SHOW PIPES")` gives its rows."""
-    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
-    with Engine(catalog, lambda: spark) as engine:
-        yield lambda text: engine.answer(text).batches.read_all().to_pylist()
 
 
 @pytest.fixture

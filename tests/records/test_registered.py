@@ -30,7 +30,7 @@ def test_it_names_the_schema_and_the_converters_it_would_need(body: bytes) -> No
     assert "Avro or Protobuf" in found[1]
     assert "io.confluent.connect.avro.AvroConverter" in found[1]
     assert "io.confluent.connect.protobuf.ProtobufConverter" in found[1]
-    assert "not built yet" in found[1]
+    assert "value.converter.schema.registry.url" in found[1]
 
 
 @pytest.mark.parametrize("body", [b'{"a": 1}', b" [1]\n"])

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from frazil.config import bounds, converters, known_keys, providers
+from frazil.config import bounds, compatibility, converters, known_keys, providers, transforms
 from frazil.config.kafka import SINK
 from frazil.config.secrets import shown
 from frazil.config.source import SourceSettings
@@ -27,6 +27,9 @@ class Classified:
     """What the settings of the source are read from."""
 
     spark: dict[str, str] = field(default_factory=dict, repr=False)
+    plugins: dict[str, str] = field(default_factory=dict, repr=False)
+    """Keys of converters and transforms, which those read themselves."""
+
     not_needed: list[str] = field(default_factory=list)
     no_effect: list[tuple[str, str]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -47,18 +50,21 @@ def sort(given: Mapping[str, str], settings: Collection[str], source: type[Sourc
         if not providers.has_placeholder(value) and (problem := bounds.problem(key, value)):
             found.problems.append(problem)
         elif not source.reads(key):
-            _place(found, key, value, given, known)
+            _place(found, key, value, known)
     found.no_effect += converters.no_effect(given)
+    found.no_effect += transforms.no_effect(given)
     found.problems += converters.problems(given)
+    found.problems += transforms.problems(given)
+    found.problems += compatibility.problems(given)
     found.problems += bounds.among(given)
     found.problems += _not_default(given)
     return found
 
 
-def _place(found: Classified, key: str, value: str, given: Mapping[str, str], settings: Collection[str]) -> None:
+def _place(found: Classified, key: str, value: str, settings: Collection[str]) -> None:
     if key in known_keys.NOT_NEEDED:
         found.not_needed.append(key)
-    elif reason := _no_effect(key, given):
+    elif reason := known_keys.no_effect_of(key):
         found.no_effect.append((key, reason))
     elif key.startswith("spark."):
         found.spark[key] = value
@@ -70,21 +76,15 @@ def _place(found: Classified, key: str, value: str, given: Mapping[str, str], se
         found.problems.append(Problem(key, known_keys.NOT_YET[key].refusal(shown(key, value))))
     elif key in settings:
         found.settings[key] = value
-    elif key not in known_keys.NOT_YET and not _is_read_elsewhere(key):
+    elif _is_plugins(key):
+        found.plugins[key] = value
+    elif key not in known_keys.NOT_YET:
         found.problems.append(_unknown(key, settings))
 
 
-def _no_effect(key: str, given: Mapping[str, str]) -> str | None:
-    """Why `key` has no effect; settings of a plugin have none where no plugin is named."""
-    for prefix, names in known_keys.LISTS_OF_PLUGINS.items():
-        if key.startswith(prefix) and names not in given:
-            return f"`{names}` names none"
-    return known_keys.no_effect_of(key)
-
-
-def _is_read_elsewhere(key: str) -> bool:
-    """Whether `key` is a converter's or a plugin's."""
-    return converters.is_setting(key) or key.startswith(tuple(known_keys.LISTS_OF_PLUGINS))
+def _is_plugins(key: str) -> bool:
+    """Whether `key` is a converter's, a transform's or a predicate's."""
+    return converters.is_setting(key) or transforms.is_key(key)
 
 
 def _not_default(given: Mapping[str, str]) -> Iterator[Problem]:

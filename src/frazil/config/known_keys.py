@@ -78,7 +78,8 @@ NO_EFFECT: Mapping[str, str] = {
     "enable.streaming.client.optimization": _SNOWFLAKE_CLIENT,
     "enable.task.fail.on.authorization.errors": "no Snowflake session takes part that could expire",
     "errors.retry.delay.max.ms": "frazil paces its own retries",
-    "errors.retry.timeout": "converting a record again gives the same result, so it is not retried",
+    "errors.retry.timeout": "what may go well later, as with a schema registry that does not answer, is tried for as "
+    "long as it takes, and what cannot is rejected at once",
     "jmx": "there are no JMX beans; `frazil channels` shows counters and lag",
     "provider": "it only let Snowflake know who runs Kafka",
     "snowflake.cache.pipe.exists": _SNOWFLAKE_CACHE,
@@ -114,7 +115,6 @@ NO_EFFECT_PREFIXES: Mapping[str, str] = {
 }
 
 NOT_YET: Mapping[str, NotYet] = {
-    "predicates": NotYet("predicates of transforms are"),
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
     ),
@@ -124,11 +124,7 @@ NOT_YET: Mapping[str, NotYet] = {
         "Write skip, or remove the key; the consumer group's offsets are where reading starts.",
     ),
     "snowflake.test.rebalancing": NotYet("a hook for the connector's own tests is", ("false",)),
-    "transforms": NotYet("single message transforms are"),
 }
-
-LISTS_OF_PLUGINS: Mapping[str, str] = {"transforms.": "transforms", "predicates.": "predicates"}
-"""Settings of plugins, and the key that has to name a plugin for them to mean anything."""
 
 
 def is_optional(key: str) -> bool:

@@ -101,6 +101,7 @@ def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[
         **sorted_keys.settings,
         "source": sorted_keys.source,
         "spark.*": sorted_keys.spark,
+        "plugins": sorted_keys.plugins,
         "not_needed": tuple(sorted(sorted_keys.not_needed)),
         "no_effect": tuple(sorted_keys.no_effect),
     }

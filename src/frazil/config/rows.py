@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices as Keys
 from pydantic import Field
 
-from frazil.config import converters, values
+from frazil.config import converters, transforms, values
 from frazil.config.settings_base import Flag, SettingsBase
-from frazil.model import Conversion, ConverterSpec, MetadataPart
+from frazil.model import Conversion, MetadataPart, TransformSpec
 
 
 class RowSettings(SettingsBase):
     """The settings of how records become rows."""
 
-    key_converter: Annotated[str, values.one_of(converters.KEY_CONVERTERS)] = Field(
+    key_converter: Annotated[str, values.by(converters.kind("key.converter"))] = Field(
         validation_alias=Keys("key.converter"),
         default="string",
         json_schema_extra={"default": f"`{converters.STRING}`"},
     )
-    """How record keys are read: StringConverter, ByteArrayConverter or JsonConverter, by full class name. The JSON one
-    needs `key.converter.schemas.enable=false` beside it."""
+    """What reads record keys: a converter of Kafka Connect's, by its class, the end of that or a short name, or
+    `package.module:Class` for one of your own (docs/converters.md). Its settings have `key.converter.` before them."""
 
-    value_converter: Annotated[str, values.one_of(converters.VALUE_CONVERTERS)] = Field(
+    value_converter: Annotated[str, values.by(converters.kind("value.converter"))] = Field(
         validation_alias=Keys("value.converter"), examples=[converters.JSON]
     )
-    """How record values are read: JsonConverter; or, for whole records (`snowflake.enable.schematization=false`),
-    StringConverter or ByteArrayConverter, by full class name. The JSON one needs `value.converter.schemas.enable=false`
-    beside it, as Kafka Connect's default is true."""
+    """What reads record values, given as for keys. Those of JSON, Avro and Protobuf give keys to make columns of; the
+    others go with whole records (`snowflake.enable.schematization=false`) or with transforms that put their values into
+    a field. JSON without schemas needs `value.converter.schemas.enable=false` beside it, for Kafka Connect's default is
+    true."""
 
-    header_converter: Annotated[str, values.one_of(converters.HEADER_CONVERTERS)] = Field(
+    header_converter: Annotated[str, values.by(converters.kind("header.converter"))] = Field(
         validation_alias=Keys("header.converter"),
         default="simple",
         json_schema_extra={"default": f"`{converters.SIMPLE}`"},
     )
-    """How the values of record headers are read, by full class name; Kafka Connect's default guesses their types."""
+    """What reads the values of record headers, given as for keys; Kafka Connect's default guesses their types."""
+
+    plugins: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """The settings of converters, transforms and predicates; may hold secrets, hence never shown."""
 
     structured_headers: Flag = Field(validation_alias=Keys("snowflake.feature.structured.headers"), default=False)
     """Whether header values keep their JSON types, in a RECORD_METADATA column of type VARIANT or JSON text; otherwise
@@ -101,6 +107,16 @@ class RowSettings(SettingsBase):
     """Whether keys are normalised like identifiers of Snowflake before they find a column or name a
     new one: put in upper case, unless they are in double quotes."""
 
+    @cached_property
+    def routers(self) -> tuple[TransformSpec, ...] | None:
+        """The transforms that rename topics; None if it takes the records to know what topics they give them."""
+        return transforms.routers(self.transforms)
+
+    @cached_property
+    def transforms(self) -> tuple[TransformSpec, ...]:
+        """The transforms that records go through, in their order."""
+        return transforms.specs(self.plugins)
+
     @property
     def conversion(self) -> Conversion:
         """How records become rows."""
@@ -111,9 +127,10 @@ class RowSettings(SettingsBase):
             "push_time": self.metadata_push_time,
         }
         return Conversion(
-            value_converter=ConverterSpec(self.value_converter),
-            key_converter=ConverterSpec(self.key_converter),
-            header_converter=ConverterSpec(self.header_converter),
+            value_converter=converters.spec("value.converter", self.value_converter, self.plugins),
+            key_converter=converters.spec("key.converter", self.key_converter, self.plugins),
+            header_converter=converters.spec("header.converter", self.header_converter, self.plugins),
+            transforms=self.transforms,
             structured_headers=self.structured_headers,
             structured_metadata=self.structured_metadata,
             metadata=frozenset(part for part, written in parts.items() if written) if self.metadata_all else None,

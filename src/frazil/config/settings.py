@@ -6,14 +6,15 @@ How records become rows (`rows`) and when they are committed (`pace`) are sectio
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AliasChoices as Keys
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from frazil.config import connector_classes, values
+from frazil.config import connector_classes, converters, transforms, values
 from frazil.config.contract import contract as schema_contract
 from frazil.config.contract import shown
 from frazil.config.kafka import SINK, STREAMING
@@ -22,7 +23,8 @@ from frazil.config.rows import RowSettings
 from frazil.config.settings_base import Flag
 from frazil.config.source import SourceSettings
 from frazil.config.table_options import TableOptions
-from frazil.config.topic2table import Topic2Table
+from frazil.config.topic2table import TableMapping, Topic2Table
+from frazil.errors import InvalidConfiguration
 from frazil.model import MOST_COLUMNS, Conversion, SchemaContract
 from frazil.names import sanitise
 
@@ -59,15 +61,35 @@ def _table_options(value: object) -> object:
 
 
 def _schematization(value: object, info: ValidationInfo) -> object:
-    """Keys become columns of JSON objects only."""
+    """Only values with keys become columns, or those that a transform may have put into a field."""
     columns = values.boolean(value) if isinstance(value, str) else value
     converter = info.data.get("value_converter", "json")
-    if columns and converter != "json":
+    if columns and converter in converters.SCALARS and "transforms" not in info.data.get("plugins", {}):
         raise ValueError(
             f"is true, and the value.converter {converter!r} gives no keys to make columns of; write false for whole "
-            "records in RECORD_CONTENT, or the JsonConverter"
+            "records in RECORD_CONTENT, or put values into a field with the transform HoistField$Value, or have "
+            "another converter"
         )
     return columns
+
+
+def _route_field(value: object, info: ValidationInfo) -> object:
+    """Either a field of the records decides where they go, or the topics that transforms give them."""
+    specs = transforms.specs(info.data.get("plugins", {}))
+    try:
+        by_topic = value is not None and transforms.routers(specs) is None
+    except InvalidConfiguration:  # it has a problem of its own
+        by_topic = False
+    if by_topic:
+        raise ValueError(
+            f"{value!r} does not go together with a transform that gives records topics by what they are, such as "
+            "TimestampRouter; write one of the two"
+        )
+    return value
+
+
+def _name_of(topic2table: Topic2Table, sanitised: bool, topic: str) -> str:
+    return topic2table.resolve(topic, sanitised=sanitised).name
 
 
 class ConnectorSettings(RowSettings, PaceSettings):
@@ -114,7 +136,11 @@ class ConnectorSettings(RowSettings, PaceSettings):
     """Whether the table of a topic without an entry in the map has the topic's name in upper case, with a hash at the
     end if characters had to be replaced. Otherwise it has the topic's name, unchanged."""
 
-    route_field: Annotated[tuple[str, ...] | None, values.by(values.field_path)] = Field(
+    strict: Flag = Field(validation_alias=Keys("frazil.compatibility.strict"), default=False)
+    """Whether what Snowflake's connectors cannot do is refused here as well: their own converters together with
+    streaming or with transforms, and a RegexRouter in a file of the classic connector."""
+
+    route_field: Annotated[tuple[str, ...] | None, values.by(values.field_path), BeforeValidator(_route_field)] = Field(
         validation_alias=Keys("frazil.route.field"), default=None
     )
     """The field by whose value the records of each topic go to tables of their own, created on demand and named after
@@ -272,8 +298,34 @@ class ConnectorSettings(RowSettings, PaceSettings):
     def void_keys(self) -> Iterator[tuple[str, str]]:
         """The given keys that others make void, with the reason."""
         yield from super().void_keys()
-        if self.route_max_tables is not None and self.route_field is None:
-            yield "frazil.route.max.tables", "frazil.route.field is not given, so each topic has one table"
+        if self.route_max_tables is not None and not self.routes:
+            yield "frazil.route.max.tables", "nothing routes the records of a topic, so each topic has one table"
+
+    @property
+    def routes(self) -> bool:
+        """Whether it takes the records of a topic to know which tables they go to."""
+        return self.route_field is not None or self.routers is None
+
+    @property
+    def naming(self) -> Callable[[str], str] | None:
+        """Gives the name of the table of a topic that a transform has chosen for a record; None where none does."""
+        return None if self.routers is not None else partial(_name_of, self.topic2table, self.sanitize_table_names)
+
+    def table_of(self, topic: str) -> TableMapping:
+        """The table that a topic is mapped to, under the name that transforms give it.
+
+        Raises:
+            EmptyTopic: it has none.
+            TableNameRefused: no table can have the name.
+        """
+        return self.topic2table.resolve(
+            transforms.routed(topic, self.routers or ()), sanitised=self.sanitize_table_names
+        )
+
+    def names_table_of(self, topic: str) -> bool:
+        """Whether somebody has chosen the table of a topic, in the map or by giving the topic another name."""
+        name = transforms.routed(topic, self.routers or ())
+        return name != topic or self.topic2table.has(name)
 
     @property
     def most_routed(self) -> int:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from frazil.config.entries import Entry, parse
-from frazil.config.java_regex import Template, compiled
 from frazil.errors import EmptyTopic, TableNameRefused
+from frazil.java_regex import Template, compiled
 from frazil.names import refusal, sanitise
 
 

@@ -13,7 +13,7 @@ import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from frazil.connector.states import ENDED
-from frazil.errors import FrazilError, TableNameRefused
+from frazil.errors import FrazilError, InvalidConfiguration, TableNameRefused
 from frazil.model import TableName
 from frazil.tables.rules.tokens import Tokens, decode
 
@@ -82,6 +82,9 @@ class Registered:
     topic2table_regex: bool = False
     """Whether the tables of that map may use the groups of its topics."""
 
+    routers: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    """The transforms that rename its topics, by name, with the keys that describe each."""
+
     sanitizes: bool = True
     """Whether the tables of topics without an entry in it have sanitised names."""
 
@@ -118,11 +121,14 @@ class Registered:
         """The name that it maps a topic to: that of the pipe for its records, or else of its table."""
         # Where no table has a pipe, nobody asks, and nothing is to be imported.
         from frazil.config.topic2table import Topic2Table
+        from frazil.config.transforms import routed
+        from frazil.model import TransformSpec
 
         try:
             rules = Topic2Table.read(self.topic2table, regex=self.topic2table_regex)
-            return rules.resolve(topic, sanitised=self.sanitizes).name
-        except (ValueError, TableNameRefused):
+            routers = [TransformSpec(name, "", keys) for name, keys in self.routers]
+            return rules.resolve(routed(topic, routers), sanitised=self.sanitizes).name
+        except (ValueError, InvalidConfiguration, TableNameRefused):
             return topic
 
     def _lives(self) -> bool:

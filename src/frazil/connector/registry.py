@@ -58,6 +58,7 @@ class Registry:
             host=socket.gethostname(),
             topic2table=str(settings.topic2table),
             topic2table_regex=settings.topic2table_regex,
+            routers=tuple((each.name, each.options) for each in settings.routers or ()),
             sanitizes=settings.sanitize_table_names,
         )
         return Recorder(self._directory / f"{settings.key}.json", entry, left_out)

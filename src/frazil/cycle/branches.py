@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from frazil.model import Route, RoutedTable, TableName
-from frazil.routing.names import generated_name
+from frazil.routing.router import key_of
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import TopicTokens
 
@@ -39,9 +39,7 @@ def tables_of(own: TableName, known: TopicTokens) -> dict[TableName, str]:
     return {replace(own, name=name): value for value, name in known.routes.items()}
 
 
-def route_of(path: tuple[str, ...], own: TableName, known: TopicTokens, most: int, refused: Mapping[str, str]) -> Route:
-    """How the records of a topic find their tables, given what its own table knows."""
-    tables = {
-        generated_name(own.name, value): RoutedTable(value, table) for table, value in tables_of(own, known).items()
-    }
-    return Route(path, own, most, tables, refused)
+def with_tables(route: Route, known: TopicTokens) -> Route:
+    """A route with the tables that the topic's own table knows."""
+    tables = tables_of(route.own, known).items()
+    return replace(route, tables={key_of(route, value): RoutedTable(value, table) for table, value in tables})

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from frazil.config import ConnectorSettings
-from frazil.cycle.branches import Branch, route_of, tables_of
+from frazil.cycle.branches import Branch, tables_of, with_tables
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_pool import TablePool
@@ -27,7 +27,10 @@ _log = structlog.get_logger(__name__)
 
 
 class Branching:
-    """Knows the tables of one connector's topics and their values."""
+    """Knows the tables of one connector's topics and their values.
+
+    Where topics that transforms give records decide, a value is the name of the table that such a topic is mapped to.
+    """
 
     def __init__(
         self, settings: ConnectorSettings, opener: Opener, opened: dict[TableName, OpenTable], together: TablePool
@@ -46,7 +49,7 @@ class Branching:
     @property
     def is_on(self) -> bool:
         """Whether topics are routed by a value."""
-        return self._settings.route_field is not None
+        return self._settings.routes
 
     def lead(self, topic: str, own: TableName) -> None:
         """Have a topic led by its own table."""
@@ -84,12 +87,13 @@ class Branching:
     def route(self, topic: str) -> Route | None:
         """How the records of a topic find their tables; None while nobody knows, or if it is not routed."""
         own = self._own.get(topic)
-        if own is None or own not in self._opened or self._settings.route_field is None:
+        if own is None or own not in self._opened or not self.is_on:
             return None
         found = self._opened[own].tokens.topics.get(topic)
         if found is None:
             return None
-        return route_of(self._settings.route_field, own, found, self._settings.most_routed, self._refused[topic])
+        path, naming = self._settings.route_field or (), self._settings.naming
+        return with_tables(Route(path, own, self._settings.most_routed, {}, self._refused[topic], naming), found)
 
     def forget_unknown(self) -> list[TableName]:
         """Let go of tables that no own table names any more, as after a rollback; they are found again by their names.

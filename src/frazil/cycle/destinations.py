@@ -55,7 +55,7 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
             name = TableName(namespace, each.topic)
             found.errors[name] = error
         else:
-            if piped is None and not settings.topic2table.has(each.topic):
+            if piped is None and not settings.names_table_of(each.topic):
                 found.generated[each.topic] = name
             if failure is not None:
                 found.errors[name] = failure
@@ -71,7 +71,7 @@ def _through_pipe(
     existing: Collection[TableName],
 ) -> TableName | None:
     """The table that a pipe takes a topic to, which is called like the table that the topic is mapped to."""
-    target = settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names)
+    target = settings.table_of(topic)
     pipe = matching(pipes, target.name, quoted=target.quoted)
     table = next((each for each in existing if pipe is not None and each.name == pipes[pipe]), None)
     if pipe is None or table is None:
@@ -101,5 +101,5 @@ def table_of(
     Raises:
         TableNameRefused: no table can have the name.
     """
-    target = settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names)
+    target = settings.table_of(topic)
     return meant(namespace, target.name, existing, quoted=target.quoted, lower=lower)

@@ -209,7 +209,7 @@ class Opener:
         """Refuse a table that has the records of something else."""
         value = state.property(ROUTE)
         if branch is None:
-            if value is not None and self._settings.route_field is not None:
+            if value is not None and self._settings.routes:
                 raise TableOfRoute(str(name), [each.topic for each in topics], value)
             return
         fed = known is not None and all(each.topic in known.topics for each in topics)

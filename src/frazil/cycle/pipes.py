@@ -76,7 +76,7 @@ class Pipes:
 
 def mapped(settings: ConnectorSettings, topic: str) -> str:
     """The name of the table that a topic is mapped to, whatever table it goes to through a pipe of that name."""
-    return settings.topic2table.resolve(topic, sanitised=settings.sanitize_table_names).name
+    return settings.table_of(topic).name
 
 
 def is_default(settings: ConnectorSettings, table: TableName, topic: str, stored: Collection[str]) -> bool:

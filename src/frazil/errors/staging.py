@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, get_args
 
+from frazil.errors.registries import RegistryRefused, RegistryUnavailable
 from frazil.errors.sources import BrokerRefused, BrokerUnavailable
 from frazil.errors.tree import FrazilError, Terminal, Transient
 
@@ -84,13 +85,17 @@ StorageError: TypeAlias = StorageUnavailable | StorageRefused | StorageNotSuppor
 """What can be wrong with where a table keeps its data."""
 
 
+_AsTold: TypeAlias = StorageError | RegistryUnavailable | RegistryRefused
+"""What tasks report with its cause."""
+
+
 def stage_error(code: str, message: str, brokers: str) -> FrazilError:
     """The error for a failure that a staging task returned as a value."""
     if code == BrokerUnavailable.code:
         return BrokerUnavailable(brokers, "give the records", message)
     if code == BrokerRefused.code:
         return BrokerRefused(brokers, "give the records", message)
-    for kind in get_args(StorageError):
+    for kind in get_args(_AsTold):
         if code == kind.code:
             error: FrazilError = kind(message)
             return error

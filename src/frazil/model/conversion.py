@@ -12,7 +12,8 @@ class ConverterSpec:
     """What a worker makes the converter of records' values, keys or headers of."""
 
     kind: str
-    """One of `frazil.records.convert.CONVERTERS`: `json`, `string`, `bytes` or `simple`."""
+    """One of `frazil.records.convert.CONVERTERS` or `frazil.records.decoders.DECODERS`, such as `json` or `avro`; or
+    the Python path of a user's own, `package.module:Class`."""
 
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """Its settings as configured, without the prefix; may hold secrets, hence never shown."""
@@ -26,7 +27,8 @@ class TransformSpec:
     """What the connector's configuration calls it, as messages do."""
 
     kind: str
-    """One of `frazil.records.convert.TRANSFORMS`."""
+    """One of `frazil.records.convert.TRANSFORMS`; or the class of a single message transform, whose options then are
+    the keys of a connector's file that describe it alone, as `frazil.records.smt.chain.specs` gives them."""
 
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """Its settings as configured, without the prefix; may hold secrets, hence never shown."""

@@ -1,8 +1,8 @@
-"""Where the records of a topic go that is routed by the value of a field."""
+"""Where the records of a topic go that is routed: by the value of a field, or by the topics transforms give them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from frazil.model.schema import TableName
@@ -21,7 +21,7 @@ class Route:
     """How the records of one topic find their tables."""
 
     path: tuple[str, ...]
-    """The keys that lead to the field, the outermost first."""
+    """The keys that lead to the field, the outermost first; none where topics decide."""
 
     own: TableName
     """The topic's own table: what leads nowhere is its reject."""
@@ -34,6 +34,9 @@ class Route:
 
     refused: Mapping[str, str] = field(default_factory=dict)
     """Why no table can have one of the names that were generated from other values."""
+
+    naming: Callable[[str], str] | None = None
+    """Where topics decide: gives the name of the table that a topic is mapped to. That name is the value then."""
 
     @property
     def is_full(self) -> bool:

@@ -1,7 +1,7 @@
 """Records as read → the columns every pipe projects from: JSON text, metadata, and where each came from.
 
-1. Converters read values, keys and headers.
-2. Transforms change records, or drop them.
+1. Converters read values, keys and headers; transforms that look into records change them right there.
+2. The transforms behind them change columns, or drop records.
 3. What is left gets its metadata; tombstones leave where they are ignored, and so do the records that are bad.
 """
 
@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from frazil.model import Conversion, ConverterSpec, RejectStage
 from frazil.records import metadata
 from frazil.records.batches import TEXT_OR_JSON, converted_schema
+from frazil.records.changing import Changing
+from frazil.records.connect.decoding import DecodingConverter
 from frazil.records.converters import (
     BytesConverter,
     ConvertedColumn,
@@ -27,15 +29,20 @@ from frazil.records.converters import (
     Part,
     StringConverter,
 )
+from frazil.records.decoders import decoder
 from frazil.records.headers import converted as converted_headers
 from frazil.records.headers import unique
 from frazil.records.rejects import RejectReason, Rejects, rejects_of
 from frazil.records.simple_header import SimpleHeaderConverter
+from frazil.records.smt.chain import OwnTransformation, Step, step_of
+from frazil.records.smt.columns import columnar
 from frazil.records.transforms import ROW, MakeTransform, Transform
 from frazil.records.value import quoted
 
 VALUE = "value"
 """The column of JSON text; null for a tombstone."""
+
+_TOPICS: Final = "topics as transforms left them"
 
 CONVERTERS: Final[dict[str, MakeConverter]] = {
     "json": JsonConverter,
@@ -43,10 +50,10 @@ CONVERTERS: Final[dict[str, MakeConverter]] = {
     "bytes": BytesConverter,
     "simple": SimpleHeaderConverter,
 }
-"""The converters there are, by the kind that a `ConverterSpec` names."""
+"""The converters of whole columns, by the kind of a `ConverterSpec`; `frazil.records.decoders` has the others."""
 
 TRANSFORMS: Final[dict[str, MakeTransform]] = {}
-"""The transforms there are, by the kind that a `TransformSpec` names."""
+"""The transforms of whole columns, by the kind of a `TransformSpec`; `frazil.records.smt` has the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,9 @@ class Converted:
 
     skipped: Mapping[int | str, int]
     """How many tombstones were left out and how many records transforms dropped, by partition; they are in neither."""
+
+    topics: pa.DictionaryArray
+    """The topics of the rows as transforms left them, whatever the metadata has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,8 @@ class RecordConverter:
         self._value = _converter(conversion.value_converter, "value")
         self._key = _converter(conversion.key_converter, "key")
         self._header = _converter(conversion.header_converter, "header")
-        self._transforms = [(each.name, TRANSFORMS[each.kind](each.options)) for each in conversion.transforms]
+        looking, self._transforms = arranged(conversion)
+        self._changing = Changing(conversion, looking) if looking else None
 
     def convert(self, batch: pa.RecordBatch, now: int) -> Converted:
         """Convert some records.
@@ -111,7 +122,7 @@ class RecordConverter:
             batch: as `frazil.records.batches.schema` says.
             now: when the records are converted, in ms since the epoch.
         """
-        done, bad_values, bad_others = self._read(batch)  # 1
+        done, bad_values, bad_others = self._read(batch) if self._changing is None else self._changed(batch)  # 1
         if self._transforms:
             done, bad_values, bad_others = done.without({**bad_others, **bad_values}, "convert"), {}, {}
             for name, transform in self._transforms:
@@ -119,10 +130,12 @@ class RecordConverter:
         beside = metadata.columns(done.records, self._conversion, now)  # 3
         ignored = self._ignored(done.records) - bad_values.keys()
         bad = {row: reason for row, reason in {**beside.bad, **bad_others, **bad_values}.items() if row not in ignored}
-        table = pa.RecordBatch.from_pydict({VALUE: done.records.column(VALUE), **beside.columns})
-        done = replace(done, records=table).without(bad, "convert", ignored)
+        columns = {VALUE: done.records.column(VALUE), **beside.columns, _TOPICS: done.records.column("topic")}
+        done = replace(done, records=pa.RecordBatch.from_pydict(columns)).without(bad, "convert", ignored)
         records = pa.Table.from_batches([done.read])
-        return Converted(pa.Table.from_batches([done.records]), records, done.rejects, done.skipped)
+        topics = done.records.column(_TOPICS)
+        table = pa.Table.from_batches([done.records.drop_columns([_TOPICS])])
+        return Converted(table, records, done.rejects, done.skipped, topics)
 
     def _read(self, batch: pa.RecordBatch) -> tuple[_Batch, dict[int, str], dict[int, str]]:
         """The records converted; why values cannot be; and why keys or headers cannot."""
@@ -147,6 +160,23 @@ class RecordConverter:
         bad_values = {row: f"the value {reason}" for row, reason in value.bad.items()}
         return _Batch(batch, records), bad_values, {**bad_headers, **bad_keys}
 
+    def _changed(self, batch: pa.RecordBatch) -> tuple[_Batch, dict[int, str], dict[int, str]]:
+        """The records converted and transformed; those that cannot be are left out of it already."""
+        assert self._changing is not None  # noqa: S101 (who calls has looked)
+        changed = self._changing.change(batch)
+        read = _Batch(batch, batch)
+        left = read.without(changed.unreadable, "convert")
+        rows = [row for row in range(batch.num_rows) if row not in changed.unreadable]
+        places = {row: place for place, row in enumerate(rows)}
+        stays = {places[row] for row in changed.rows}
+        refused = {places[row]: reason for row, reason in changed.refused.items()}
+        dropped = frozenset(range(len(rows))) - stays - refused.keys()
+        left = left.without(refused, "transform", dropped)
+        records = changed.batch(batch)
+        headers = unique(records.column("headers"))
+        records = records.set_column(records.schema.get_field_index("headers"), "headers", headers)
+        return replace(left, records=records), {}, {}
+
     def _ignored(self, records: pa.RecordBatch) -> frozenset[int]:
         """The rows of tombstones, where they become none."""
         if self._conversion.tombstones != "ignore":
@@ -155,7 +185,31 @@ class RecordConverter:
 
 
 def _converter(spec: ConverterSpec, part: Part) -> Converter:
-    return CONVERTERS[spec.kind](part, spec.options)
+    made = CONVERTERS.get(spec.kind)
+    return DecodingConverter(decoder(spec)) if made is None else made(part, spec.options)
+
+
+def arranged(conversion: Conversion) -> tuple[list[Step], list[tuple[str, Transform]]]:
+    """Transforms in their order: those up to the last one that has to look into records, then those of columns.
+
+    Raises:
+        ValueError: a transform of columns that has no other form is among the first.
+    """
+    steps = [(each, None if each.kind in TRANSFORMS else step_of(each)) for each in conversion.transforms]
+    is_plain = conversion.value_converter.kind == "json" and not any(
+        step is not None and isinstance(step.transformation, OwnTransformation) for _, step in steps
+    )
+    columns: list[tuple[str, Transform]] = []
+    while steps:
+        spec, step = steps[-1]
+        made = TRANSFORMS[spec.kind](spec.options) if step is None else columnar(step, is_plain_json=is_plain)
+        if made is None:
+            break
+        columns.insert(0, (spec.name, made))
+        steps.pop()
+    if strange := [spec.name for spec, step in steps if step is None]:
+        raise ValueError(f"{strange[0]} is a transform of columns, and one behind it looks into records")
+    return [step for _, step in steps if step is not None], columns
 
 
 def _convert(converter: Converter, column: pa.BinaryArray, topics: pa.DictionaryArray) -> ConvertedColumn:

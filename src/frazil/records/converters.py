@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.records.connect.framed import MAGIC, framed
 from frazil.records.text import empty_as_null, lenient_utf8, utf8, without_mark
 
 Part: TypeAlias = Literal["value", "key", "header"]
@@ -95,32 +96,10 @@ class BytesConverter:
         return ConvertedColumn(pa.array(encoded, pa.string()), pa.repeat(False, len(column)))
 
 
-_MAGIC: Final = b"\0"
-_HEAD: Final = 5
-"""Bytes of a schema registry's magic byte and of the schema's id behind it. No JSON text begins with a zero."""
-
-_JSON: Final = ("JSON Schema", "io.confluent.connect.json.JsonSchemaConverter", "is")
-_BINARY: Final = (
-    "Avro or Protobuf",
-    "io.confluent.connect.avro.AvroConverter or io.confluent.connect.protobuf.ProtobufConverter",
-    "are",
-)
-
-
 def _registered(values: pa.BinaryArray) -> dict[int, str]:
     """Why the values of a schema registry's serialisers are not JSON, by row."""
-    found = pc.fill_null(pc.starts_with(values, _MAGIC), pa.scalar(False))
+    found = pc.fill_null(pc.starts_with(values, MAGIC), pa.scalar(False))
     if not pc.any(found).as_py():
         return {}
     rows = pc.indices_nonzero(found).to_pylist()
-    return {row: _reason(value) for row in rows if len(value := values[row].as_py()) > _HEAD}
-
-
-def _reason(value: bytes) -> str:
-    body = value[_HEAD:].strip()
-    what, converters, verb = _JSON if body[:1] + body[-1:] in (b"{}", b"[]") else _BINARY
-    schema = int.from_bytes(value[1:_HEAD], "big")
-    return (
-        f"begins with the magic byte of a schema registry and the schema id '{schema}', so it seems to be "
-        f"{what}: that needs value.converter={converters}, which {verb} not built yet. Until then, produce plain JSON"
-    )
+    return {row: reason for row in rows if (reason := framed(values[row].as_py())) is not None}

@@ -41,6 +41,11 @@ class ValueColumn:
         return pc.fill_null(pc.if_else(self.is_json, self.texts, quoted(self.texts)), "null")
 
 
+def no_object(kind: str) -> str:
+    """Why a value without keys goes to no columns; `kind` is what it is, such as `an array`."""
+    return f"the value is {kind}, not a JSON object; the transform HoistField$Value puts such values into a field"
+
+
 def values(column: pa.StructArray) -> ValueColumn:
     """The values of a column of `frazil.records.batches.TEXT_OR_JSON`; each JSON document is read once."""
     texts, is_json = column.flatten()

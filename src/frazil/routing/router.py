@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from frazil.errors import FrazilError
 from frazil.model import Route, TableName
 from frazil.records.rejects import RejectReason
 from frazil.routing.fields import Field, NoValue
@@ -51,11 +52,13 @@ class Router:
         """Values that are to get tables, by the names that were generated from them."""
 
         self._route = route
-        self._field = Field(route.path)
+        self._field = Field(route.path) if route.path else None
         self._ways: dict[bytes, _Way] = {}
 
     def split(self, texts: Iterable[bytes | None], *, tell_new: bool = True) -> Split:
         """Where records go, given their JSON texts, None for a tombstone: that goes to the topic's own table.
+
+        Where topics decide, the texts are their topics, None for what stays where it was.
 
         Args:
             texts: in order.
@@ -77,7 +80,7 @@ class Router:
 
     def _way(self, text: bytes) -> _Way:
         try:
-            spelled = self._field.spelled(text)
+            spelled = text if self._field is None else self._field.spelled(text)
         except NoValue as error:
             return RejectReason(str(error))
         way = self._ways.get(spelled)
@@ -89,14 +92,14 @@ class Router:
 
     def _found(self, spelled: bytes) -> _Way:
         try:
-            value = self._field.text(spelled)
+            value = self._named(spelled.decode()) if self._field is None else self._field.text(spelled)
         except NoValue as error:
             return RejectReason(str(error))
-        name = generated_name(self._route.own.name, value)
+        name = key_of(self._route, value)
         known = self._route.tables.get(name)
         if known is not None:
             return known.table if known.value == value else self._collides(value, known.value, known.table)
-        begin = f"its field {self._field.name} is {_shown(value)}"
+        begin = self._begin(value)
         if reason := unusable(name):
             return RejectReason(f"{begin}, which makes a name for a table that {reason}")
         if reason := self._route.refused.get(name):
@@ -105,9 +108,21 @@ class Router:
             return RejectReason(f"{begin}, which has no table, and frazil.route.max.tables allows no other one")
         return _New(name, value)
 
+    def _named(self, topic: str) -> str:
+        assert self._route.naming is not None  # noqa: S101 (a route without a field has one)
+        try:
+            return self._route.naming(topic)
+        except FrazilError as error:
+            raise NoValue(error.message) from error
+
+    def _begin(self, value: str) -> str:
+        if self._field is None:
+            return f"its topic leads to the table {_shown(value)}"
+        return f"its field {self._field.name} is {_shown(value)}"
+
     def _collides(self, value: str, other: str, table: TableName) -> RejectReason:
         return RejectReason(
-            f"its field {self._field.name} is {_shown(value)}, which makes the same name for a table as "
+            f"{self._begin(value)}, which makes the same name for a table as "
             f"{_shown(other)}, whose records are in {table}"
         )
 
@@ -117,6 +132,11 @@ class Router:
             self.new[name] = min(value, self.new[name])
         elif len(self.new) < most:
             self.new[name] = value
+
+
+def key_of(route: Route, value: str) -> str:
+    """The name by which a route knows the table of a value."""
+    return value if route.naming is not None else generated_name(route.own.name, value)
 
 
 def _shown(value: str) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.errors import FrazilError
 from frazil.model import PartitionId, Position, Route, SourcePartition, StagedRange, TableName, TableTask, Task
-from frazil.records.convert import VALUE, RecordConverter
+from frazil.records.convert import VALUE, Converted, RecordConverter
 from frazil.records.rejects import rejects_of
 from frazil.routing.router import Router, Split
 from frazil.sources.base import RangeReader
@@ -43,6 +44,8 @@ class RoutedChunks:
         """Write with `writers`, which are asked for as soon as there is something for their table."""
         self._task = task
         self._own = route.own
+        self._route = route
+        self._same: dict[tuple[str, str], bool] = {}
         self._parts = {part.shape.table: part for part in task.tables}
         self._starts = {name: _starts(task, part) for name, part in self._parts.items()}
         self._writers = writers
@@ -82,8 +85,7 @@ class RoutedChunks:
             return
         with self._stopwatch.timed("convert"):
             converted = self._converter.convert(batch, time.time_ns() // 1_000_000)
-            texts = converted.table.column(VALUE).cast(pa.binary()).to_numpy(zero_copy_only=False)
-            split = self._router.split(texts, tell_new=is_new)
+            split = self._router.split(self._texts(converted), tell_new=is_new)
         others = 0
         for name, rows in split.tables.items():
             if name != self._own:
@@ -97,6 +99,24 @@ class RoutedChunks:
             self._count(self._own, batch.column("partition"))
             self._discount(split, converted.records)
         self._write_the_full()
+
+    def _texts(self, converted: Converted) -> Iterable[bytes | None]:
+        """What the records are routed by."""
+        naming = self._route.naming
+        if naming is None:
+            return converted.table.column(VALUE).cast(pa.binary()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        before = converted.records.column("topic").to_pylist()
+        pairs = zip(converted.topics.to_pylist(), before, strict=True)
+        return [None if self._stays(naming, *each) else each[0].encode() for each in pairs]
+
+    def _stays(self, naming: Callable[[str], str], topic: str, before: str) -> bool:
+        """Whether a record of a topic goes to the table that it would go to under the name before."""
+        if (topic, before) not in self._same:
+            try:
+                self._same[topic, before] = topic == before or naming(topic) == naming(before)
+            except FrazilError:
+                self._same[topic, before] = False
+        return self._same[topic, before]
 
     def _take(self, name: TableName, table: pa.Table, records: pa.Table, reader: RangeReader) -> None:
         if starts := self._starts[name]:

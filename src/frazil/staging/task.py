@@ -15,7 +15,14 @@ from typing import Protocol, TypeAlias
 import duckdb
 import pyarrow as pa
 
-from frazil.errors import StageFailed, StorageNotSupported, StorageRefused, StorageUnavailable
+from frazil.errors import (
+    RegistryRefused,
+    RegistryUnavailable,
+    StageFailed,
+    StorageNotSupported,
+    StorageRefused,
+    StorageUnavailable,
+)
 from frazil.model import (
     PartitionId,
     Position,
@@ -94,7 +101,9 @@ def stage(task: Task) -> Staged:
 
 def _failed(task: Task, error: BaseException, table: TableName | None) -> Staged:
     kinds.evict(task.reader)  # it may be in the midst of a range
-    if isinstance(error, StorageUnavailable | StorageRefused | StorageNotSupported):
+    if isinstance(
+        error, StorageUnavailable | StorageRefused | StorageNotSupported | RegistryUnavailable | RegistryRefused
+    ):
         return Staged((), failure=StageFailure(error.code, error.cause, table=table))
     worker.drop_connection()
     # As text: a renderer that shows local variables would show the client's secrets.

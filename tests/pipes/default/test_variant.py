@@ -8,6 +8,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType
+
 from .chunks import column, columns, exactly
 from .conftest import MakeTable
 
@@ -46,6 +48,25 @@ def test_a_value_is_read_back_equal(
 
     assert landed.rejects == {}
     assert landed.rows[0] == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (StructType((Column(901, "a", Primitive("variant"), required=True),)), '{"a": null}'),
+        (ListType(901, Primitive("variant"), element_required=True), "[1, null]"),
+        (MapType(901, Primitive("string"), 902, Primitive("variant"), value_required=True), '{"k": null}'),
+    ],
+    ids=["struct", "list", "map"],
+)
+def test_null_is_no_value_of_a_variant_within_that_must_not_be_null(
+    make_table: MakeTable, kind: IcebergType, text: str
+) -> None:
+    landed = make_table(column("v", kind)).land(f'{{"v": {text}}}', '{"v": null}')
+
+    assert list(landed.rejects) == [0]
+    assert "must not be" in landed.reasons[0][1]
+    assert landed.rows == [None]
 
 
 def test_null_an_absent_key_and_a_tombstone_are_sql_null(make_table: MakeTable) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from frazil.records.connect.data import DATE, DECIMAL, TIME, TIMESTAMP, Moment, Number, Schema, Struct, Type
 from frazil.records.connect.decoding import DecodingConverter
-from frazil.records.connect.json_converter import EnvelopeDecoder, JsonDecoder
+from frazil.records.connect.json_converter import EnvelopeDecoder, JsonDecoder, envelope_decoder
 from frazil.records.connect.unreadable import Unreadable
 
 
@@ -188,3 +188,12 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
             decoder.text(data)
         except Unreadable:
             continue
+
+
+def test_nulls_stay_where_they_are_not_to_become_defaults() -> None:
+    optional = typed("struct", fields=[{**typed("int32", default=7, optional=True), "field": "a"}])
+
+    assert EnvelopeDecoder().text(envelope(optional, {"a": None})) == '{"a":7}'
+    assert (
+        envelope_decoder({"replace.null.with.default": "False"}).text(envelope(optional, {"a": None})) == '{"a":null}'
+    )

@@ -205,7 +205,7 @@ def look(kind: IcebergType, *, required: bool) -> Look | None:
         case Primitive(name="decimal"):
             return _look_at_decimal(kind, required=required)
         case Primitive(name="variant"):
-            return becomes_variant
+            return _becomes_value if required else becomes_variant
         case ListType(element=element, element_required=element_required):
             return _all(look(element, required=element_required))
         case MapType(key=key, value=value, value_required=value_required) if key == Primitive("string"):
@@ -259,6 +259,11 @@ def _place(number: int) -> str:
 
 def _optional(kind: Any) -> Any:
     return kind if kind is Raw else cast("Any", kind) | None
+
+
+def _becomes_value(value: Raw) -> bool:
+    """Whether a raw value is none that would be NULL, and becomes the VARIANT it stands for."""
+    return not is_null(value) and becomes_variant(value)
 
 
 def becomes_variant(value: Raw) -> bool:

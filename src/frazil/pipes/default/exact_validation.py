@@ -29,6 +29,7 @@ from frazil.pipes.default.observation import LEVELS, observed
 from frazil.pipes.default.projection import Projection, Reading
 from frazil.pipes.evolution import NestedType, is_typed
 from frazil.records.rejects import RejectReason
+from frazil.records.value import no_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,7 @@ def _json(value: RecordOffset | PartitionId) -> str:
 def _object(text: str) -> Object:
     parsed = parse(text)
     if not isinstance(parsed, Object):
-        raise CoercionError(f"the value is {kind_of(parsed)}, not a JSON object")
+        raise CoercionError(no_object(kind_of(parsed)))
     return parsed
 
 

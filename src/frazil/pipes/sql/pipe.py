@@ -32,6 +32,7 @@ from frazil.pipes.sql.functions import Fitting, define_plain_number
 from frazil.pipes.types import file_name
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
+from frazil.records.value import no_object
 from frazil.sql import ident, json_path, literal
 
 _UNREADABLE: Final = (duckdb.InvalidInputException, duckdb.DataError, duckdb.ConversionException, UnicodeDecodeError)
@@ -124,7 +125,7 @@ class SqlPipe:
         try:
             parsed = parse(text)
             if not isinstance(parsed, Object):
-                return RejectReason(f"the value is {kind_of(parsed)}, not a JSON object")
+                return RejectReason(no_object(kind_of(parsed)))
             if "\\u" in text:
                 raw(parsed)  # it has none with half a surrogate pair
             for path, keys in self._spec.objects:

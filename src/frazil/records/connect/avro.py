@@ -5,19 +5,21 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import fastavro
 
+from frazil.records.connect.avro_bounds import bounds
+from frazil.records.connect.avro_plain import plain_of
 from frazil.records.connect.avro_schema import Translation, definitions, refused
 from frazil.records.connect.data import Schema, SchemaAndValue
-from frazil.records.connect.json_text import Write, writer
+from frazil.records.connect.json_text import encoded
 from frazil.records.connect.registry import RegisteredSchema, Registry, parted, registry, schema_id
 from frazil.records.connect.unreadable import Unreadable
 
-_MISREAD: Final = (
+MISREAD: Final = (
     ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     struct.error,
 )  # fmt: skip
@@ -31,7 +33,12 @@ class AvroReader:
     schema: Schema
     wire: Any
     convert: Any
-    write: Write
+    plain: Any
+    """Turns a value of fastavro's into what JSON is written of; None where that is nothing to do."""
+
+    check: Callable[[bytes], None] | None
+    """Looks at bodies before they are read, where that has to be."""
+
     is_bare: bool
     """Whether values are the bytes themselves: a schema of nothing but bytes has no length in front."""
 
@@ -42,21 +49,44 @@ class AvroReader:
             Unreadable: the bytes are no such value.
         """
         try:
-            found = (
-                body
-                if self.is_bare
-                else fastavro.schemaless_reader(
-                    io.BytesIO(body), self.wire, None, return_record_name=True, return_record_name_override=True
-                )
-            )
-            return self.convert(found)
+            return self.convert(self._read(body))
         except Unreadable:
             raise
-        except _MISREAD as error:
-            raise Unreadable(
-                f"is no Avro of its schema {self.schema.name or self.schema.type.value!r}: "
-                f"{type(error).__name__}: {str(error)!r}"
-            ) from error
+        except MISREAD as error:
+            raise self._misread(error) from error
+
+    def text(self, body: bytes) -> str | None:
+        """One value as JSON, None for null.
+
+        Raises:
+            Unreadable: the bytes are no such value.
+        """
+        try:
+            found = self._read(body)
+            if self.plain is not None and found is not None:
+                found = self.plain(found)
+        except Unreadable:
+            raise
+        except MISREAD as error:
+            raise self._misread(error) from error
+        return None if found is None else encoded(found)
+
+    def _read(self, body: bytes) -> Any:
+        if self.is_bare:
+            return body
+        if self.check is not None:
+            self.check(body)
+        return fastavro.schemaless_reader(
+            io.BytesIO(body), self.wire, None, return_record_name=True, return_record_name_override=True
+        )
+
+    def _misread(self, error: BaseException) -> Unreadable:
+        if isinstance(error, RecursionError):
+            return Unreadable("is nested too deep")
+        return Unreadable(
+            f"is no Avro of its schema {self.schema.name or self.schema.type.value!r}: "
+            f"{type(error).__name__}: {str(error)!r}"
+        )
 
 
 def avro_reader(text: str, others: Mapping[str, Any] | None = None, nulls_stay: bool = False) -> AvroReader:
@@ -78,7 +108,7 @@ def avro_reader(text: str, others: Mapping[str, Any] | None = None, nulls_stay: 
         raise refused(str(error)) from error
     except RecursionError as error:
         raise refused("it is nested too deep") from error
-    return AvroReader(found.schema, wire, found.convert, writer(found.schema), found.wire == "bytes")
+    return AvroReader(found.schema, wire, found.convert, plain_of(found), bounds(found.wire), found.wire == "bytes")
 
 
 def parsed_schema(text: str) -> Any:
@@ -113,8 +143,7 @@ class AvroDecoder:
     def text(self, data: bytes) -> str | None:
         """The value as JSON."""
         number, body = parted(data)
-        reader = self._reader(number)
-        return reader.write(reader.value(body))
+        return self._reader(number).text(body)
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""
@@ -126,16 +155,24 @@ class AvroDecoder:
         registered = self.registry.schema(number)
         if registered.kind != "AVRO":
             raise Unreadable(f"has the schema id '{number}', which is one of {registered.kind}, not of AVRO")
-        found = avro_reader(registered.text, self._others(registered), self.nulls_stay)
+        found = avro_reader(registered.text, definitions_of(registered, self.registry), self.nulls_stay)
         self.readers[number] = found
         return found
 
-    def _others(self, registered: RegisteredSchema) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for reference in registered.references:
-            used = self.registry.referred(reference)
-            found |= self._others(used) | definitions(parsed_schema(used.text))
-        return found
+
+def definitions_of(registered: RegisteredSchema, known: Registry) -> dict[str, Any]:
+    """The types, by full name, of all schemas that one refers to.
+
+    Raises:
+        Unreadable: the registry does not know one of them.
+        RegistryUnavailable: it does not answer.
+        RegistryRefused: it may not be read.
+    """
+    found: dict[str, Any] = {}
+    for reference in registered.references:
+        used = known.referred(reference)
+        found |= definitions_of(used, known) | definitions(parsed_schema(used.text))
+    return found
 
 
 def avro_decoder(options: Mapping[str, str]) -> AvroDecoder:

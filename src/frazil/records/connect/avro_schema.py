@@ -13,6 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from frazil.records.connect import moments
+from frazil.records.connect.avro_plain import (
+    Plain,
+    alternative_plain,
+    array_plain,
+    field_plain,
+    map_plain,
+    plain_of,
+    record_plain,
+    unless_null,
+)
 from frazil.records.connect.data import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, Field, Moment, Schema, Struct, Type
 from frazil.records.connect.json_text import shortest
 from frazil.records.connect.json_values import from_unscaled
@@ -53,6 +63,8 @@ class AvroType:
 
     schema: Schema
     convert: Convert
+    plain: Plain | None = None
+    """Where values have parts, the way from fastavro's straight to JSON; see `avro_plain`."""
 
 
 @dataclass(slots=True)
@@ -142,7 +154,8 @@ class Translation:
             return values if self.plain else Struct(base, values)
 
         wire = {"type": "record", "name": full, "fields": [{"name": name, "type": each.wire} for name, each in fields]}
-        self.done[full] = AvroType(wire, schema, convert)
+        plains = {name: field_plain(found) for name, found in fields}
+        self.done[full] = AvroType(wire, schema, convert, record_plain(plains))
         return self.done[full]
 
     def _field(self, written: Any, namespace: str | None) -> AvroType:
@@ -182,7 +195,8 @@ class Translation:
             return self._with_properties(_entries(wire, item), written)
         schema = Schema(Type.ARRAY, value=item.schema)
         return self._with_properties(
-            AvroType(wire, schema, lambda value: [item.convert(each) for each in value]), written
+            AvroType(wire, schema, lambda value: [item.convert(each) for each in value], array_plain(plain_of(item))),
+            written,
         )
 
     def _map(self, written: Mapping[str, Any], namespace: str | None) -> AvroType:
@@ -192,7 +206,8 @@ class Translation:
         def convert(value: Any) -> Any:
             return {key: content.convert(each) for key, each in value.items()}
 
-        return self._with_properties(AvroType({"type": "map", "values": content.wire}, schema, convert), written)
+        wire = {"type": "map", "values": content.wire}
+        return self._with_properties(AvroType(wire, schema, convert, map_plain(plain_of(content))), written)
 
     def _union(self, written: list[Any], namespace: str | None) -> AvroType:
         """A type or null is an optional type; more are a struct of which one field has a value."""
@@ -202,7 +217,8 @@ class Translation:
         if len(present) == 1:
             (only,) = present
             schema = self._changed(only.schema, optional=True) if optional else only.schema
-            return AvroType([each.wire for _, each in types], schema, _unless_null(only.convert))
+            wire = [each.wire for _, each in types]
+            return AvroType(wire, schema, _unless_null(only.convert), unless_null(plain_of(only)))
         if not present:
             return AvroType([each.wire for _, each in types], Schema(Type.STRING, optional=True), _same)
         return self._alternatives(types, optional)
@@ -210,6 +226,7 @@ class Translation:
     def _alternatives(self, types: list[tuple[bool, AvroType]], optional: bool) -> AvroType:
         wire: list[Any] = []
         named: dict[str, tuple[str, Convert]] = {}
+        translated: dict[str, tuple[str, AvroType]] = {}
         fields: list[Field] = []
         for is_null, found in types:
             if is_null:
@@ -221,6 +238,7 @@ class Translation:
                 name = found.schema.name or name
             wire.append({"type": "record", "name": record, "fields": [{"name": "value", "type": found.wire}]})
             named[record] = (name, found.convert)
+            translated[record] = (name, found)
             fields.append(Field(name, self._changed(found.schema, optional=True)))
         schema = Schema(Type.STRUCT, optional=optional, name=UNION, fields=tuple(fields))
 
@@ -232,7 +250,9 @@ class Translation:
             found = each(content["value"])
             return found if self.plain else Struct(schema, {name: found})
 
-        return AvroType(wire, schema, convert)
+        nothing = dict.fromkeys(each.name for each in fields)
+        plains = {record: (name, plain_of(found)) for record, (name, found) in translated.items()}
+        return AvroType(wire, schema, convert, alternative_plain(plains, nothing))
 
     def _with_properties(self, found: AvroType, written: Mapping[str, Any]) -> AvroType:
         return replace(found, schema=_with_properties(found.schema, written))
@@ -249,7 +269,9 @@ class Translation:
         """A record inside itself."""
         schema = Schema(Type.STRUCT, name=self.open[full][0].name)
         self.open[full].append(schema)
-        return AvroType(full, schema, lambda value: self.done[full].convert(value))
+        return AvroType(
+            full, schema, lambda value: self.done[full].convert(value), lambda value: _plain(self.done[full], value)
+        )
 
 
 def definitions(written: Any, namespace: str | None = None) -> dict[str, Any]:
@@ -277,6 +299,11 @@ def refused(why: str) -> Unreadable:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _plain(found: AvroType, value: Any) -> Any:
+    assert found.plain is not None  # noqa: S101 (a record has parts)
+    return found.plain(value)
 
 
 def _unless_null(convert: Convert) -> Convert:

@@ -78,7 +78,7 @@ class Field:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Struct:
     """A value of a struct's schema."""
 
@@ -115,7 +115,7 @@ for maps (a dict if all keys are texts), `Struct`; without a schema dict, list, 
 transform has put there."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SchemaAndValue:
     """A value beside its schema; None is the schema of what has none."""
 
@@ -123,7 +123,7 @@ class SchemaAndValue:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Header:
     """A header of a record."""
 
@@ -131,7 +131,7 @@ class Header:
     content: SchemaAndValue
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """A record as transforms get it."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from frazil.records.connect.data import Schema, SchemaAndValue
 from frazil.records.connect.envelope_schema import schema_of
 from frazil.records.connect.exact_json import parsed
+from frazil.records.connect.framed import framed
 from frazil.records.connect.json_text import Write, writer
 from frazil.records.connect.json_values import Read, reader
 from frazil.records.connect.unreadable import Unreadable
@@ -24,6 +26,8 @@ class JsonDecoder:
 
     def decode(self, data: bytes) -> SchemaAndValue:
         """The value as `frazil.records.connect.data` has what has no schema."""
+        if (reason := framed(data)) is not None:
+            raise Unreadable(reason)
         return SchemaAndValue(None, parsed(data) if data else None)
 
     def text(self, data: bytes) -> str | None:
@@ -41,6 +45,9 @@ class EnvelopeDecoder:
 
     Producers write the same schema in each record: it is read once for as long as its text stays the same.
     """
+
+    nulls_stay: bool = False
+    """Whether a null is null though its schema has a default (`replace.null.with.default=false`)."""
 
     known: dict[bytes, _Known] = field(default_factory=dict)
     """By the text of a schema."""
@@ -76,7 +83,7 @@ class EnvelopeDecoder:
         text = bytes(envelope.schema)
         known = self.known.get(text)
         if known is None:
-            known = _read(text)
+            known = _read(text, nulls_stay=self.nulls_stay)
             if len(self.known) >= _MOST_SCHEMAS:
                 self.known.clear()
             self.known[text] = known
@@ -96,12 +103,27 @@ class _Known(NamedTuple):
     write: Write
 
 
-def _read(text: bytes) -> _Known:
+def envelope_decoder(options: Mapping[str, str]) -> EnvelopeDecoder:
+    """A decoder by the options of a JsonConverter, without its prefix."""
+    return EnvelopeDecoder(options.get("replace.null.with.default", "true").lower() == "false")
+
+
+def _read(text: bytes, *, nulls_stay: bool) -> _Known:
     try:
         schema = schema_of(parsed(text))
+        if nulls_stay and schema is not None:
+            schema = _without_defaults(schema)
         return _Known(schema, reader(schema), writer(schema))
     except RecursionError as error:
         raise Unreadable("has a schema that is nested too deep") from error
+
+
+def _without_defaults(schema: Schema) -> Schema:
+    """A schema whose optional values have no defaults, at any depth."""
+    fields = tuple(replace(each, schema=_without_defaults(each.schema)) for each in schema.fields)
+    key, value = (None if each is None else _without_defaults(each) for each in (schema.key, schema.value))
+    default = None if schema.optional else schema.default
+    return replace(schema, fields=fields, key=key, value=value, default=default)
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)

@@ -64,13 +64,28 @@ def writer(schema: Schema | None) -> Write:
     def write(value: Any) -> str | None:
         try:
             found = plain(value)
-            return None if found is None else _ENCODER.encode(found).decode()
+            return None if found is None else encoded(found)
         except RecursionError as error:
             raise Unreadable("is nested too deep") from error
-        except UnicodeEncodeError as error:
-            raise Unreadable(f"has a text with half of a surrogate pair: {shown(error.object)}") from error
 
     return write
+
+
+def encoded(value: Any) -> str:
+    """What `plain_of` gives, as JSON.
+
+    Raises:
+        Unreadable: a text in it has no form in UTF-8.
+    """
+    try:
+        return _ENCODER.encode(value).decode()
+    except UnicodeEncodeError as error:
+        raise Unreadable(f"has a text with half of a surrogate pair: {shown(error.object)}") from error
+
+
+def plain_of(schema: Schema) -> Callable[[Any], Any]:
+    """What turns the values of a schema, none of them null, into what `encoded` writes."""
+    return _present(schema, {})
 
 
 def _compiled(schema: Schema, known: dict[int, _Plain]) -> _Plain:
@@ -195,27 +210,50 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _without_schema(value: Any) -> Any:
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    plain = _BY_KIND.get(kind)
+    return _any(value) if plain is None else plain(value)
+
+
+def _members(value: Mapping[Any, Any]) -> Any:
+    found = {}
+    for key, content in value.items():
+        if type(key) is not str:
+            return _pairs_or_members(value)
+        kind = type(content)
+        if kind in _AS_THEY_ARE:
+            found[key] = content
+        elif kind is Number:
+            found[key] = msgspec.Raw(content.encode())
+        else:
+            found[key] = _without_schema(content)
+    return found
+
+
+def _pairs_or_members(value: Mapping[Any, Any]) -> Any:
+    pairs = [(_without_schema(key), _without_schema(found)) for key, found in value.items()]
+    # A Number is a text to Python only.
+    has_texts = all(isinstance(key, str) and not isinstance(key, Number) for key in value)
+    return dict(pairs) if has_texts else pairs
+
+
+def _any(value: Any) -> Any:
+    """Kinds that are somebody's own, and those that are rare."""
     match value:
-        case None | bool():
-            return value
         case int():
-            return value if -(2**63) <= value < 2**64 else msgspec.Raw(str(value).encode())
-        case Number():
-            return msgspec.Raw(value.encode())
+            return _whole(int(value))
         case str():
-            return value
+            return str(value)
         case float():
-            return _double(value)
-        case Decimal():
-            return _decimal(value)
+            # A kind of float of its own says how many digits it has.
+            return _double(float(repr(value)))
         case Mapping():
-            pairs = [(_without_schema(key), _without_schema(found)) for key, found in value.items()]
-            # A Number is a text to Python only.
-            has_texts = all(isinstance(key, str) and not isinstance(key, Number) for key in value)
-            return dict(pairs) if has_texts else pairs
-        case list() | tuple():
+            return _members(value)
+        case tuple():
             return [_without_schema(each) for each in value]
-        case bytes() | bytearray() | memoryview():
+        case bytearray() | memoryview():
             return bytes(value)
         case Moment():
             return moments.timestamp(value.millis)
@@ -223,6 +261,10 @@ def _without_schema(value: Any) -> Any:
             return _compiled(value.schema, {})(value)
         case _:
             raise Unfit(f"a value that JSON has no form for: {shown(value)}")
+
+
+def _whole(value: int) -> Any:
+    return value if -(2**63) <= value < 2**64 else msgspec.Raw(str(value).encode())
 
 
 def _same(value: Any) -> Any:
@@ -247,3 +289,16 @@ def _decimal(value: Decimal) -> Any:
     if len(value.as_tuple().digits) <= _MOST_DIGITS:
         return msgspec.Raw(str(value).encode())
     return f"{value:f}" if abs(value.adjusted()) < _MOST_ZEROS else str(value)
+
+
+_AS_THEY_ARE: Final = frozenset({type(None), bool, str, bytes})
+"""What the encoder writes as it is."""
+
+_BY_KIND: Final[Mapping[type, _Plain]] = {
+    dict: _members,
+    list: lambda value: [_without_schema(each) for each in value],
+    Number: lambda value: msgspec.Raw(value.encode()),
+    int: _whole,
+    float: _double,
+    Decimal: _decimal,
+}

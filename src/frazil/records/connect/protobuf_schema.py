@@ -132,7 +132,7 @@ def _same(value: Any) -> Any:
 
 
 def _is_wrapper(descriptor: Descriptor) -> bool:
-    return str(descriptor.file.name) == "google/protobuf/wrappers.proto"
+    return bool(descriptor.file.name == "google/protobuf/wrappers.proto")
 
 
 def _logical(descriptor: Descriptor) -> tuple[Schema, Convert] | None:

@@ -115,12 +115,15 @@ class Registry:
             if error.http_status_code == _NOT_FOUND:
                 return None
             if error.http_status_code in _REFUSALS:
-                raise RegistryRefused(self.url, what, str(error)) from error
-            raise RegistryUnavailable(self.url, what, str(error)) from error
+                raise RegistryRefused(self._asking(what, error)) from error
+            raise RegistryUnavailable(self._asking(what, error)) from error
         except (httpx.HTTPError, OAuthTokenError, AuthlibBaseError, OSError) as error:
-            raise RegistryUnavailable(self.url, what, f"{type(error).__name__}: {error}") from error
+            raise RegistryUnavailable(self._asking(what, f"{type(error).__name__}: {error}")) from error
         references = tuple((each.name, each.subject, each.version) for each in found.references or ())
         return RegisteredSchema(found.schema_type, found.schema_str, references)
+
+    def _asking(self, what: int | str, cause: object) -> str:
+        return f"{self.url}, asked for {what}: {cause}"
 
 
 def registry(options: Mapping[str, str], form: str | None = None) -> Registry:

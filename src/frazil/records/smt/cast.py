@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
-from frazil.records.connect.data import DATE, TIME, TIMESTAMP, Moment, Record, Schema, SchemaAndValue, Type
+from frazil.records.connect.data import DATE, TIME, TIMESTAMP, Moment, Schema, SchemaAndValue, Type
 from frazil.records.smt import java_text
 from frazil.records.smt.date_format import DAY, iso
 from frazil.records.smt.java_text import split
@@ -18,13 +18,13 @@ from frazil.records.smt.kinds import plain as plain_number
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
 from frazil.records.smt.schemas import Remembered, basics, field_value, struct, struct_schema, with_default
-from frazil.records.smt.transformation import OfPart, Part, plain
+from frazil.records.smt.transformation import OfPartAlone, Part, plain
 
 _FROM: Final = frozenset({*BITS, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING, Type.BYTES})
 _TO: Final = _FROM - {Type.BYTES}
 
 
-class Cast(OfPart):
+class Cast(OfPartAlone):
     """Casts what `spec` says: `field:type,…`, or one type for the whole value."""
 
     purpose = "casting types"
@@ -56,7 +56,7 @@ class Cast(OfPart):
         else:
             self._fields[pieces[0]] = Type(name)
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         if before.value is None:
             return before
         if self._whole is not None:
@@ -64,7 +64,7 @@ class Cast(OfPart):
         value = self._map(before.value)
         return plain({**value, **{name: cast(None, value.get(name), to) for name, to in self._fields.items()}})
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         if value is None:
             return SchemaAndValue(schema, value)
         changed = self._schemas.of(schema)
@@ -179,7 +179,7 @@ def _single(value: Any) -> float:
 def _double(value: Any) -> float:
     match value:
         case str():
-            return _parsed(lambda: java_text.floating(value, 64))
+            return float(_parsed(lambda: java_text.floating(value, 64)))
         case bool() | int() | float() | Decimal():
             return float(value)
     raise CannotTransform(f"{described(value)} cannot be cast to float64")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from frazil.errors import InvalidConfiguration, Problem
+from frazil.model import TransformSpec
 from frazil.records.connect.data import Record
 from frazil.records.smt.cast import Cast
 from frazil.records.smt.fields import ExtractField, HoistField, MaskField, ValueToKey
@@ -111,6 +112,28 @@ class Chain:
         return current
 
 
+def step_of(spec: TransformSpec) -> Step:
+    """The step that a spec names, as `specs` made it.
+
+    Raises:
+        InvalidConfiguration: it cannot be made here, as where a user's own is not installed on a worker.
+    """
+    (step,) = Chain.of(spec.options, f"the transform {spec.name}").steps
+    return step
+
+
+def specs(configuration: Mapping[str, str]) -> tuple[TransformSpec, ...]:
+    """The transforms that a connector's keys name, each with its own keys and those of its predicate."""
+    found = []
+    for name in _names(configuration, "transforms", []):
+        predicate = configuration.get(f"transforms.{name}.predicate")
+        prefixes = (f"transforms.{name}.", *([f"predicates.{predicate}."] if predicate else []))
+        own = {key: text for key, text in configuration.items() if key.startswith(prefixes)}
+        lists = {"transforms": name, **({"predicates": predicate} if predicate else {})}
+        found.append(TransformSpec(name, own.get(f"transforms.{name}.type", ""), {**own, **lists}))
+    return tuple(found)
+
+
 def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
     """The chain that a connector's keys describe, and what is wrong with it."""
     problems: list[Problem] = []
@@ -118,6 +141,9 @@ def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
     steps = []
     for name in _names(configuration, "transforms", problems):
         options = _below(configuration, f"transforms.{name}.")
+        if "type" not in options.given:
+            problems.append(_untyped("transforms", name))
+            continue
         transformation = made(options)
         alias, negated = options.maybe("predicate"), options.flag("negate", default=False)
         if alias is None and "negate" in options.given:
@@ -130,6 +156,10 @@ def read(configuration: Mapping[str, str]) -> tuple[Chain, list[Problem]]:
     return Chain(tuple(steps)), problems
 
 
+def _untyped(key: str, name: str) -> Problem:
+    return Problem(key, f"names {name!r}, which has no type. Write {key}.{name}.type=<class>, or remove the name.")
+
+
 def made(options: Options) -> Transformation | None:
     """The transform of a `type`; None, and a problem, where there is none."""
     kind = options.text("type", filled=True)
@@ -140,7 +170,8 @@ def made(options: Options) -> Transformation | None:
         return make(options)
     if kind:
         parts = [name for name in TRANSFORMS if name.startswith(f"{kind.removeprefix(PACKAGE)}$")]
-        known = " or ".join(f"{PACKAGE}{name}" for name in parts) or "one of Kafka's, or package.module:Class of your own"
+        own = "one of Kafka's, or package.module:Class of your own"
+        known = " or ".join(f"{PACKAGE}{name}" for name in parts) or own
         options.refuse("type", f"{kind!r} is no transform frazil knows. Write {known}.")
     return None
 
@@ -152,6 +183,8 @@ class OwnTransformation:
         """Call `inner`, which was found at `path`."""
         self._path = path
         self._inner = inner
+        self.changes_topics = bool(getattr(inner, "changes_topics", False))
+        """Whether it says that it gives records other topics."""
 
     def apply(self, record: Record) -> Record | None:
         """What it makes of a record."""
@@ -161,6 +194,10 @@ class OwnTransformation:
             raise CannotTransform(f"{self._path} failed with {type(error).__name__}: {error}") from error
         if done is not None and not isinstance(done, Record):
             raise CannotTransform(f"{self._path} gave a {type(done).__name__}, which is no record")
+        if done is not None and done.topic != record.topic and not self.changes_topics:
+            raise CannotTransform(
+                f"{self._path} gave it the topic {done.topic!r}; a transform that does so says changes_topics = True"
+            )
         return done
 
 
@@ -184,6 +221,10 @@ def _own(path: str, options: Options) -> Transformation | None:
 def _predicates(configuration: Mapping[str, str], problems: list[Problem]) -> Iterator[tuple[str, Predicate | None]]:
     for name in _names(configuration, "predicates", problems):
         options = _below(configuration, f"predicates.{name}.")
+        if "type" not in options.given:
+            problems.append(_untyped("predicates", name))
+            yield name, None
+            continue
         kind = options.text("type", filled=True)
         make = PREDICATES.get(kind.removeprefix(PREDICATES_PACKAGE))
         if make is None and kind:
@@ -195,7 +236,7 @@ def _predicates(configuration: Mapping[str, str], problems: list[Problem]) -> It
 
 def _names(configuration: Mapping[str, str], key: str, problems: list[Problem]) -> tuple[str, ...]:
     options = Options(configuration)
-    names = options.texts(key)
+    names = options.names(key)
     problems += options.problems
     return tuple(dict.fromkeys(name for name in names if name))
 

@@ -10,9 +10,11 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
-from frazil.records.smt.java_calendar import date_of, day_of
+from frazil.records.smt.java_calendar import date_of, day_in_year, day_of
+from frazil.records.smt.kinds import wrapped
 
 DAY: Final = 86_400_000
 """Milliseconds."""
@@ -20,11 +22,12 @@ DAY: Final = 86_400_000
 LETTERS: Final = "yMLdDHkKhmsSaEXZ"
 
 _MONTHS: Final = (
-    "January February March April May June July August September October November December"
-).split()
-_DAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALVES: Final = ("AM", "PM")
-_PIECE: Final = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|([^a-zA-Z']+)|(.)", re.DOTALL)
+_PIECE: Final = re.compile(r"('')|'((?:[^']|'')+)'|([a-zA-Z])\3*|([^a-zA-Z']+)|(.)", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?[0-9]+")
 _CENTURY: Final = 80
 """Years that a year of two digits may lie back."""
@@ -62,7 +65,7 @@ class DateFormat:
         """
         pieces = list(_pieces(pattern))
         done: list[_Literal | _Field] = []
-        for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
+        for piece, following in zip_longest(pieces, pieces[1:]):
             if isinstance(piece, _Field):
                 joined = isinstance(following, _Field) and _is_number(following)
                 done.append(_Field(piece.letter, piece.count, joined))
@@ -99,28 +102,31 @@ def iso(millis: int) -> str:
 
 def _pieces(pattern: str) -> Iterator[_Literal | _Field]:
     for found in _PIECE.finditer(pattern):
-        if found[1] is not None:
-            yield _Literal(found[1].replace("''", "'") or "'")
-        elif found[3] is not None:
-            yield _Literal(found[3])
-        elif found[4] is not None:
+        apostrophe, quoted, letter, between, _ = found.groups()
+        if apostrophe:
+            yield _Literal("'")
+        elif quoted:
+            yield _Literal(quoted.replace("''", "'"))
+        elif between:
+            yield _Literal(between)
+        elif letter is None:
             raise ValueError(f"{pattern!r} has a quote that nothing closes. Write two for one that is meant.")
-        elif found[2] not in LETTERS:
+        elif letter not in LETTERS:
             raise ValueError(
-                f"{pattern!r} has the letter {found[2]}, which is not supported. Use {' '.join(LETTERS)}, and write "
+                f"{pattern!r} has the letter {letter}, which is not supported. Use {' '.join(LETTERS)}, and write "
                 "other letters between quotes (')."
             )
-        elif found[2] == "X" and len(found[0]) > 3:
+        elif letter == "X" and len(found[0]) > 3:
             raise ValueError(f"{pattern!r} has more than three X. Write X, XX or XXX.")
         else:
-            yield _Field(found[2], len(found[0]), joined=False)
+            yield _Field(letter, len(found[0]), joined=False)
 
 
 def _is_number(field: _Field) -> bool:
     return field.count <= 2 if field.letter in "ML" else field.letter in "ydDHkKhmsS"
 
 
-def _written(field: _Field, millis: int) -> str:  # noqa: C901 (one line for each letter)
+def _written(field: _Field, millis: int) -> str:
     day, of_day = divmod(millis, DAY)
     year, month, of_month = date_of(day)
     hour, count = of_day // 3_600_000, field.count
@@ -181,9 +187,9 @@ class _Reading:
             raise _Unreadable("it ends too early")
         match piece.letter:
             case "M" | "L" if piece.count > 2:
-                self._set("M", self._named(start, [*_MONTHS, *(each[:3] for each in _MONTHS)]) % 12 + 1)
+                self._set("M", self._named(start, (*_MONTHS, *(each[:3] for each in _MONTHS))) % 12 + 1)
             case "E":
-                self._set("E", self._named(start, [*_DAYS, *(each[:3] for each in _DAYS)]))
+                self._set("E", self._named(start, (*_DAYS, *(each[:3] for each in _DAYS))))
             case "a":
                 self._set("a", self._named(start, _HALVES))
             case "X" | "Z":
@@ -203,13 +209,20 @@ class _Reading:
         return done
 
     def _at_year(self, year: int) -> int:
+        found = self._found
+        time_of_day = ((self._hour() * 60 + found.get("m", 0)) * 60 + found.get("s", 0)) * 1000 + found.get("S", 0)
+        days, rest = divmod(time_of_day, DAY)
+        return wrapped(self._day(year, days) * DAY + rest - found.get("Z", 0), 64)
+
+    def _day(self, year: int, more: int) -> int:
+        """Of the day of the year and that of the month the later counts; with neither, the first such day of a week."""
         found, order = self._found, list(self._found)
-        later = "D" in found and not ("d" in found and order.index("d") > order.index("D"))
-        if "E" in found and not {"d", "D"} & found.keys():
-            raise _Unreadable("a day of the week alone is no date")
-        day = day_of(year, 1, 1) + found["D"] - 1 if later else day_of(year, found.get("M", 1), found.get("d", 1))
-        time_of_day = (self._hour() * 60 + found.get("m", 0)) * 60 + found.get("s", 0)
-        return day * DAY + time_of_day * 1000 + found.get("S", 0) - found.get("Z", 0)
+        if "D" in found and not ("d" in found and order.index("d") > order.index("D")):
+            return day_in_year(year, found["D"] + more)
+        if "E" in found and "d" not in found:
+            first = day_of(year, found.get("M", 1), 1)
+            return first + (found["E"] - first - 3) % 7 + more
+        return day_of(year, found.get("M", 1), found.get("d", 1) + more)
 
     def _hour(self) -> int:
         found, order = self._found, list(self._found)
@@ -229,7 +242,7 @@ class _Reading:
         if number is None:
             raise _Unreadable(f"a number is missing at position {self.at}")
         self.at = number.end()
-        value = max(-(2**31), min(2**31 - 1, int(number[0])))
+        value = _of_32_bits(int(number[0]))
         match field.letter:
             case "y":
                 self._two_digits = field.count <= 2 and len(number[0]) == 2 and number[0].isdigit()
@@ -245,7 +258,7 @@ class _Reading:
             case letter:
                 self._set(letter, value)
 
-    def _named(self, start: int, names: list[str] | tuple[str, ...]) -> int:
+    def _named(self, start: int, names: tuple[str, ...]) -> int:
         """The index of the longest name that is there."""
         rest = self._text[start:].lower()
         there = [index for index, name in enumerate(names) if rest.startswith(name.lower())]
@@ -272,6 +285,13 @@ class _Reading:
     def _set(self, letter: str, value: int) -> None:
         self._found.pop(letter, None)
         self._found[letter] = value
+
+
+def _of_32_bits(number: int) -> int:
+    """Java keeps the low bits of what 64 have room for, and of what is beyond the last number."""
+    if number == wrapped(number, 64):
+        return wrapped(number, 32)
+    return max(-(2**31), min(2**31 - 1, number))
 
 
 def _century_began() -> int:

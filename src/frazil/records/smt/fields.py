@@ -15,10 +15,10 @@ from frazil.records.smt.kinds import plain as plain_number
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
 from frazil.records.smt.schemas import Remembered, field_value, struct, struct_schema
-from frazil.records.smt.transformation import OfPart, Part, plain, require_map, require_struct
+from frazil.records.smt.transformation import OfPartAlone, Part, plain, require_map, require_struct
 
 
-class ExtractField(OfPart):
+class ExtractField(OfPartAlone):
     """Puts one field in the place of the value."""
 
     purpose = "extracting a field"
@@ -29,10 +29,10 @@ class ExtractField(OfPart):
         self._path = FieldPath.of(options, "field")
         self._default = options.replaces_null()
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         return plain(None if before.value is None else self._path.in_map(self._map(before.value)))
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         found = None if value is None else self._struct(value)
         field = self._path.in_schema(schema)
         if field is None:
@@ -41,7 +41,7 @@ class ExtractField(OfPart):
         return SchemaAndValue(field.schema, inner)
 
 
-class HoistField(OfPart):
+class HoistField(OfPartAlone):
     """Wraps the value in a struct or map with one field."""
 
     purpose = "hoisting a field"
@@ -52,15 +52,15 @@ class HoistField(OfPart):
         self._field = options.text("field")
         self._schemas = Remembered(lambda schema: struct_schema([(self._field, schema)]))
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         return plain({self._field: before.value})
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         wrapped_in = self._schemas.of(schema)
         return SchemaAndValue(wrapped_in, struct(wrapped_in, [(self._field, value)]))
 
 
-class MaskField(OfPart):
+class MaskField(OfPartAlone):
     """Puts nothing (0, false, an empty text …) or a replacement in the place of fields."""
 
     purpose = "masking fields"
@@ -68,13 +68,13 @@ class MaskField(OfPart):
     def __init__(self, part: Part, options: Options) -> None:
         """Read `fields`, `replacement` and `replace.null.with.default`."""
         super().__init__(part)
-        self._fields = options.texts("fields", required=True)
+        self._fields = options.distinct("fields", required=True)
         self._replacement = options.maybe("replacement")
         if self._replacement == "":
             options.refuse("replacement", "is empty. Write a text, or remove the key.")
         self._default = options.replaces_null()
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         value = self._map(before.value)
         masked = {}
         for name in self._fields:
@@ -82,7 +82,7 @@ class MaskField(OfPart):
             masked[name] = self._masked(found, type_of(found))
         return plain({**value, **masked})
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         found = self._struct(value)
         values = []
         for each in found.schema.fields:
@@ -119,7 +119,7 @@ class ValueToKey:
 
     def __init__(self, options: Options) -> None:
         """Read `fields` and `replace.null.with.default`."""
-        self._fields = options.texts("fields", required=True)
+        self._fields = options.distinct("fields", required=True)
         self._default = options.replaces_null()
         self._schemas = Remembered(self._key)
 
@@ -148,7 +148,7 @@ def _integers(kind: Type) -> Callable[[str], int]:
 
 
 _NOTHING: Final[dict[Type | str, Callable[[], Any]]] = {
-    **INTEGERS,
+    **{kind: made for kind, made in INTEGERS.items()},  # noqa: C416 (its keys are of a wider type)
     Type.BOOLEAN: bool,
     Type.FLOAT32: lambda: Float32(0.0),
     Type.FLOAT64: float,

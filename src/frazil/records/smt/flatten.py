@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from frazil.records.connect.data import Record, Schema, SchemaAndValue, Struct, Type
+from frazil.records.connect.data import Schema, SchemaAndValue, Struct, Type
 from frazil.records.smt.kinds import described, type_of
 from frazil.records.smt.options import Options
 from frazil.records.smt.refusal import CannotTransform
 from frazil.records.smt.schemas import Remembered, struct, struct_schema, with_default
-from frazil.records.smt.transformation import OfPart, Part, plain
+from frazil.records.smt.transformation import OfPartAlone, Part, plain
 
 
-class Flatten(OfPart):
+class Flatten(OfPartAlone):
     """Joins the names of nested fields; arrays stay."""
 
     purpose = "flattening"
@@ -25,10 +25,10 @@ class Flatten(OfPart):
         self._delimiter = options.text("delimiter", ".")
         self._schemas = Remembered(self._changed)
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         return before if before.value is None else plain(dict(self._leaves(self._map(before.value), "")))
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         if value is None:
             return SchemaAndValue(schema, value)
         found = self._struct(value)
@@ -48,7 +48,7 @@ class Flatten(OfPart):
     def _changed(self, schema: Schema) -> Schema:
         return struct_schema(self._fields(schema, "", schema.optional, schema.default), schema)
 
-    def _fields(self, schema: Schema, prefix: str, optional: bool, default: Any) -> Iterator[tuple[str, Schema]]:  # noqa: FBT001
+    def _fields(self, schema: Schema, prefix: str, optional: bool, default: Any) -> Iterator[tuple[str, Schema]]:
         """The flat fields of a schema; one that anything around it may be null may be null too."""
         for field in schema.fields:
             name, inner = self._name(prefix, field.name), field.schema

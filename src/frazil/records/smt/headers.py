@@ -18,7 +18,7 @@ class DropHeaders:
 
     def __init__(self, options: Options) -> None:
         """Read `headers`."""
-        self.names = frozenset(options.texts("headers", required=True))
+        self.names = frozenset(options.distinct("headers", required=True))
 
     def apply(self, record: Record) -> Record:
         """The record without them."""
@@ -30,7 +30,8 @@ class InsertHeader:
 
     def __init__(self, options: Options) -> None:
         """Read `header` and `value.literal`."""
-        self._header = Header(options.text("header"), literal(options.text("value.literal")))
+        content = options.read("value.literal", options.text("value.literal"), literal, plain(None))
+        self._header = Header(options.text("header"), content)
 
     def apply(self, record: Record) -> Record:
         """The record with it."""

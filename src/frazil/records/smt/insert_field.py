@@ -48,13 +48,29 @@ class InsertField(OfPart):
         """Read `topic.field` and the others, `static.value`, and `replace.null.with.default`."""
         super().__init__(part)
         self._inserted = tuple(_inserted(options))
-        self._static = options.maybe("static.value")
+        self.static = options.maybe("static.value")
+        """The text of `static.value`."""
         self._default = options.replaces_null()
         self._schemas = Remembered(self._changed)
         if not self._inserted:
             options.refuse("type", f"inserts no field. Write one of {', '.join(_SCHEMAS)}.")
-        if options.maybe("static.field") is not None and self._static is None:
+        if options.maybe("static.field") is not None and self.static is None:
             options.refuse("static.value", "is missing beside static.field. Write the text to insert.")
+
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """What is inserted, as its option, such as `topic.field`, and the name of its field."""
+        return tuple((each.option, each.name) for each in self._inserted)
+
+    @property
+    def names_differ(self) -> bool:
+        """Whether each field is inserted once."""
+        return len({each.name for each in self._inserted}) == len(self._inserted)
+
+    def _after(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+        if before.schema is None:
+            return self._plain(before, record)
+        return self._with_schema(before.schema, before.value, record)
 
     def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
         if before.value is None:
@@ -90,7 +106,7 @@ class InsertField(OfPart):
                 return record.offset
             case "timestamp.field":
                 return record.timestamp
-        return self._static
+        return self.static
 
 
 def _inserted(options: Options) -> Iterator[_Inserted]:

@@ -7,6 +7,8 @@ from typing import Final
 _FIRST_GREGORIAN: Final = -141427
 """15 October 1582."""
 
+_YEAR_OF_CHANGE: Final = 1582
+
 
 def date_of(day: int) -> tuple[int, int, int]:
     """The year (0 is the one before 1), the month and the day of the month of a day."""
@@ -26,11 +28,23 @@ def date_of(day: int) -> tuple[int, int, int]:
 
 
 def day_of(year: int, month: int, of_month: int) -> int:
-    """The day of a date, whose month and day of the month may lie outside of their bounds."""
+    """The day of a date, whose month and day of the month may lie outside of their bounds.
+
+    What is counted from a year before the calendar's change is counted in that calendar, however far it leads.
+    """
     years, month = divmod(month - 1, 12)
-    year, month = year + years, month + 1
-    gregorian = _days(year, month, gregorian=True) + of_month - 1
-    return gregorian if gregorian >= _FIRST_GREGORIAN else _days(year, month, gregorian=False) + of_month - 1
+    gregorian = _days(year + years, month + 1, gregorian=True) + of_month - 1
+    if year >= _YEAR_OF_CHANGE and gregorian >= _FIRST_GREGORIAN:
+        return gregorian
+    return _days(year + years, month + 1, gregorian=False) + of_month - 1
+
+
+def day_in_year(year: int, number: int) -> int:
+    """The day of a year with a number, the first being 1; it may lie outside of the year."""
+    gregorian = _days(year, 1, gregorian=True) + number - 1
+    if year > _YEAR_OF_CHANGE and gregorian >= _FIRST_GREGORIAN:
+        return gregorian
+    return _days(year, 1, gregorian=False) + number - 1
 
 
 def _days(year: int, month: int, *, gregorian: bool) -> int:

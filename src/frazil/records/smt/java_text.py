@@ -86,7 +86,7 @@ def truncated(number: Decimal) -> int:
 
 def text_of_float(number: float) -> str:
     """The text of a Double, or of a Float if it is a `Float32`, as Java writes it."""
-    if number != number:  # noqa: PLR0124 (not a number)
+    if number != number:
         return "NaN"
     if number in (float("inf"), float("-inf")):
         return "Infinity" if number > 0 else "-Infinity"

@@ -6,10 +6,11 @@ becomes one of the two when somebody calculates with it.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from frazil.records.connect.data import Moment, Number, Struct, Type
 
@@ -33,7 +34,7 @@ class Int32(int):
 class Float32(float):
     """A Float; its text is the shortest that is read as the same Float."""
 
-    def __new__(cls, value: float) -> Float32:
+    def __new__(cls, value: float) -> Self:
         """The Float next to a number."""
         return super().__new__(cls, single(value))
 
@@ -94,15 +95,20 @@ def exact_single(text: str) -> float:
     """The number of 32 bits next to what a decimal text says, rounded once."""
     double = float(text)
     found = single(double)
-    if found in (double, float("inf"), float("-inf")) or found != found:  # noqa: PLR0124 (not a number)
+    if math.isinf(double) or math.isnan(double) or found == double:
         return found
     (bits,) = struct.unpack("i", struct.pack("f", found))
     away = 1 if abs(double) > abs(found) else -1
     (other,) = struct.unpack("f", struct.pack("i", bits + away))
-    middle = (Fraction(found) + Fraction(other)) / 2
+    middle = (_exact(found) + _exact(other)) / 2
     if middle == Fraction(double) and (exact := Fraction(text)) != middle:
         return float(other if (exact > middle) == (other > found) else found)
     return found
+
+
+def _exact(value: float) -> Fraction:
+    """A number of 32 bits; for an infinite one the first that is too large."""
+    return Fraction(math.copysign(2.0**128, value)) if math.isinf(value) else Fraction(value)
 
 
 def shortest_single(value: float) -> str:

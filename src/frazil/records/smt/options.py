@@ -48,7 +48,7 @@ class Options:
         return (default or "") if value is None else value
 
     def texts(self, key: str, *, required: bool = False) -> tuple[str, ...]:
-        """Texts separated by commas; none twice, none empty, and with `required` at least one."""
+        """Texts separated by commas, with `required` at least one. They may be empty, or there twice, as in Kafka."""
         value = self.maybe(key)
         if value is None:
             if required:
@@ -57,10 +57,20 @@ class Options:
         found = tuple(_BETWEEN.split(value)) if value else ()
         if required and not found:
             self.refuse(key, "is an empty list. Write at least one name.")
+        return found
+
+    def distinct(self, key: str, *, required: bool = False) -> tuple[str, ...]:
+        """The same without empty ones; one that is there twice counts once."""
+        found = self.texts(key, required=required)
         if "" in found:
-            self.refuse(key, f"{value!r} has an empty entry. Remove the comma beside it.")
-        if len({*found}) < len(found):
-            self.refuse(key, f"{value!r} names something twice. Keep one of them.")
+            self.refuse(key, f"{self.given[key]!r} has an empty entry. Remove the comma beside it.")
+        return tuple(dict.fromkeys(found))
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Names separated by commas, none of them empty or twice."""
+        found = self.distinct(key)
+        if len(found) < len(self.texts(key)):
+            self.refuse(key, f"{self.given[key]!r} names something twice. Keep one of them.")
         return found
 
     def flag(self, key: str, *, default: bool) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from frazil.config.java_regex import compiled
+from frazil.java_regex import compiled
 from frazil.records.connect.data import Record
 from frazil.records.smt.options import Options
 
@@ -23,11 +23,11 @@ class HasHeaderKey:
 
     def __init__(self, options: Options) -> None:
         """Read `name`."""
-        self._name = options.text("name", filled=True)
+        self.name = options.text("name", filled=True)
 
     def test(self, record: Record) -> bool:
         """Whether it has."""
-        return any(each.name == self._name for each in record.headers)
+        return any(each.name == self.name for each in record.headers)
 
 
 class RecordIsTombstone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from frazil.config.java_regex import Template, compiled
+from frazil.java_regex import Template, compiled
 from frazil.records.connect.data import Record
 from frazil.records.smt.date_format import DateFormat
 from frazil.records.smt.options import Options
@@ -49,12 +49,20 @@ class TimestampRouter:
         pattern = options.text("timestamp.format", "yyyyMMdd")
         self._format = options.read("timestamp.format", pattern, DateFormat.read, DateFormat(()))
 
+    def routed(self, topic: str, timestamp: int | None) -> str:
+        """The topic that a record of `topic` goes to.
+
+        Raises:
+            CannotTransform: it has no timestamp.
+        """
+        if timestamp is None:
+            raise CannotTransform("a record without a timestamp cannot be routed by it")
+        name = self._topic.replace("${topic}", topic)
+        return name.replace("${timestamp}", self._format.text(timestamp))
+
     def apply(self, record: Record) -> Record:
         """The record in its new topic."""
-        if record.timestamp is None:
-            raise CannotTransform("a record without a timestamp cannot be routed by it")
-        topic = self._topic.replace("${topic}", record.topic)
-        return replace(record, topic=topic.replace("${timestamp}", self._format.text(record.timestamp)))
+        return replace(record, topic=self.routed(record.topic, record.timestamp))
 
 
 class Filter:

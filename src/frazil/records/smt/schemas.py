@@ -75,9 +75,7 @@ def basics(source: Schema | None, schema: Schema) -> Schema:
     """A schema with the name, version, doc and parameters of another."""
     if source is None:
         return schema
-    return replace(
-        schema, name=source.name, version=source.version, doc=source.doc, parameters=dict(source.parameters)
-    )
+    return replace(schema, name=source.name, version=source.version, doc=source.doc, parameters=dict(source.parameters))
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
@@ -129,7 +127,7 @@ def require_fit(schema: Schema, value: Any, place: str) -> None:
             raise CannotTransform(f"{place} is required, and null")
         return
     expected = _LOGICAL.get(schema.name or "", _PLAIN[schema.type])
-    wrong = isinstance(value, bool) and schema.type is not Type.BOOLEAN or isinstance(value, Number)
+    wrong = (isinstance(value, bool) and schema.type is not Type.BOOLEAN) or isinstance(value, Number)
     if wrong or not isinstance(value, expected):
         raise CannotTransform(f"{place} is of type {schema.name or schema.type}, and cannot be {described(value)}")
     match schema.type:

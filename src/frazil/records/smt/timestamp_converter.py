@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from frazil.records.connect.data import DATE, TIME, TIMESTAMP, Moment, Record, Schema, SchemaAndValue, Type
+from frazil.records.connect.data import DATE, TIME, TIMESTAMP, Moment, Schema, SchemaAndValue, Type
 from frazil.records.smt.date_format import DAY, DateFormat
 from frazil.records.smt.kinds import described, type_of
 from frazil.records.smt.kinds import plain as plain_number
@@ -24,7 +24,7 @@ from frazil.records.smt.schemas import (
     struct_schema,
     with_default,
 )
-from frazil.records.smt.transformation import OfPart, Part, plain
+from frazil.records.smt.transformation import OfPartAlone, Part, plain
 
 _TARGETS: Final = {
     "string": STRING,
@@ -43,7 +43,7 @@ _TO_MILLIS: Final = {
 _LAST: Final = 2**63 - 1
 
 
-class TimestampConverter(OfPart):
+class TimestampConverter(OfPartAlone):
     """Converts one field, or the whole value."""
 
     purpose = "converting timestamp formats"
@@ -61,13 +61,13 @@ class TimestampConverter(OfPart):
             options.refuse("format", "is missing, and texts need one. Write a pattern such as yyyy-MM-dd.")
         self._schemas = Remembered(self._changed)
 
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
         if before.value is None or not self._field:
             return plain(self._inferred(before.value))
         value = self._map(before.value)
         return plain({**value, self._field: self._inferred(value.get(self._field))})
 
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
         if not self._field:
             source = _source(schema)
             done = None if value is None else self._converted(source, value)
@@ -91,7 +91,7 @@ class TimestampConverter(OfPart):
 
     def _changed(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:
-            raise CannotTransform(f"{self.purpose} of a field takes structs only, and the schema is one of {schema.type}")
+            raise CannotTransform(f"{self.purpose} takes structs only, and the schema is one of {schema.type}")
         fields = (
             (each.name, self._schema(each.schema) if each.name == self._field else each.schema)
             for each in schema.fields

@@ -37,27 +37,35 @@ class OfPart(ABC):
     def apply(self, record: Record) -> Record:
         """The record with its key or value changed."""
         before: SchemaAndValue = record.key if self.part == "key" else record.value
-        if before.schema is None:
-            after = self._plain(before, record)
-        else:
-            after = self._with_schema(before.schema, before.value, record)
+        after = self._after(before, record)
         if after is before:
             return record
         return replace(record, key=after) if self.part == "key" else replace(record, value=after)
 
     @abstractmethod
-    def _plain(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
-        """What becomes of a value without a schema."""
-
-    @abstractmethod
-    def _with_schema(self, schema: Schema, value: Any, record: Record) -> SchemaAndValue:
-        """What becomes of a value with a schema."""
+    def _after(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:
+        """What becomes of the key or value of a record."""
 
     def _map(self, value: Any) -> dict[str, Any]:
         return require_map(value, self.purpose)
 
     def _struct(self, value: Any) -> Struct:
         return require_struct(value, self.purpose)
+
+
+class OfPartAlone(OfPart):
+    """One that looks at nothing else of the record."""
+
+    def _after(self, before: SchemaAndValue, record: Record) -> SchemaAndValue:  # noqa: ARG002
+        return self._plain(before) if before.schema is None else self._with_schema(before.schema, before.value)
+
+    @abstractmethod
+    def _plain(self, before: SchemaAndValue) -> SchemaAndValue:
+        """What becomes of a value without a schema."""
+
+    @abstractmethod
+    def _with_schema(self, schema: Schema, value: Any) -> SchemaAndValue:
+        """What becomes of a value with a schema."""
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.config.java_regex import Template, compiled
+from frazil.java_regex import Template, compiled
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Kafka's own transforms, run in a JVM beside frazil's."""
