@@ -10,8 +10,6 @@ import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from frazil.records.connect.data import DATE, DECIMAL
 from frazil.records.connect.json_schema import json_schema_decoder
@@ -145,12 +143,3 @@ def test_what_confluents_serialiser_writes_is_read(registry: SchemaRegistry) -> 
 
     assert data is not None
     assert json_schema_decoder({"schema.registry.url": registry.url}).text(data) == '{"a":1}'
-
-
-@given(st.binary(max_size=60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-def test_any_bytes_are_read_or_refused(registry: SchemaRegistry, body: bytes) -> None:
-    try:
-        decoded(registry, CLOSED, body)
-    except Unreadable:
-        return
