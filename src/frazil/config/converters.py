@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from frazil.config import registry_tls
 from frazil.errors import Problem
 from frazil.model import ConverterSpec
 
@@ -52,7 +53,7 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
     "string": ("converter.encoding",),
     "avro": (*_REGISTRY, "ignore.default.for.nullables"),
     "protobuf": (*_REGISTRY, "flatten.unions", "generate.index.for.unions", "wrapper.for.nullables"),
-    "json_schema": _REGISTRY,
+    "json_schema": (*_REGISTRY, "ignore.default.for.nullables"),
     "snowflake_avro": (*_REGISTRY, "reader.schema", "break.on.schema.registry.error"),
 }
 """How the settings begin that a converter reads."""
@@ -114,6 +115,8 @@ def spec(group: str, name: str, given: Mapping[str, str]) -> ConverterSpec:
     options = {key.removeprefix(f"{group}."): value for key, value in given.items() if key.startswith(f"{group}.")}
     if name == "snowflake_json":
         return ConverterSpec("json", options)
+    if _asks_registry(name):
+        return ConverterSpec(name, registry_tls.translate(options).client)
     # Connect's JsonConverter expects schemas unless it is told that there are none.
     if name == "json" and options.get("schemas.enable", "true").lower() != "false":
         return ConverterSpec("json_envelope", options)
@@ -136,7 +139,9 @@ def problems(given: Mapping[str, str]) -> Iterator[Problem]:
         for flag in (f"{group}.{each}" for each in flags):
             if given.get(flag, "true").lower() not in ("true", "false"):
                 yield Problem(flag, f"{given[flag]!r} is neither true nor false. Write one of them.")
-        if name in _READ or ":" in name:
+        refused = list(_tls_problems(group, given)) if _asks_registry(name) else []
+        yield from refused
+        if not refused and (name in _READ or ":" in name):
             yield from _made(group, spec(group, name, given))
 
 
@@ -157,6 +162,16 @@ def no_effect(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def _short(name: str) -> str:
     return name.rpartition(".")[2]
+
+
+def _asks_registry(name: str) -> bool:
+    return _REGISTRY[0] in _READ.get(name, ())
+
+
+def _tls_problems(group: str, given: Mapping[str, str]) -> Iterator[Problem]:
+    options = {key.removeprefix(f"{group}."): value for key, value in given.items() if key.startswith(f"{group}.")}
+    for problem in registry_tls.translate(options).problems:
+        yield Problem(f"{group}.{problem.key}", problem.text)
 
 
 def _made(group: str, made: ConverterSpec) -> Iterator[Problem]:

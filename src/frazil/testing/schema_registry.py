@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -65,10 +66,15 @@ class SchemaRegistry:
 
 
 @contextmanager
-def served(user_info: str | None = None, token: str | None = None) -> Iterator[SchemaRegistry]:
-    """An empty registry on a port of its own."""
+def served(
+    user_info: str | None = None, token: str | None = None, tls: ssl.SSLContext | None = None
+) -> Iterator[SchemaRegistry]:
+    """An empty registry on a port of its own, over HTTPS if `tls` says what to show."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    registry = SchemaRegistry(f"http://127.0.0.1:{server.server_port}", user_info, token)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    scheme = "http" if tls is None else "https"
+    registry = SchemaRegistry(f"{scheme}://127.0.0.1:{server.server_port}", user_info, token)
     server.registry = registry  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

@@ -64,6 +64,21 @@ ENVELOPE: Final = {
     },
     "payload": {"a": None, "b": "MDk=", "c": [[1, "x"]]},
 }
+FORM: Final = {
+    "type": "object",
+    "properties": {
+        "on": {"type": "integer", "connect.type": "int32", "title": "org.apache.kafka.connect.data.Date"},
+        "price": {
+            "type": "number",
+            "connect.type": "bytes",
+            "title": "org.apache.kafka.connect.data.Decimal",
+            "connect.parameters": {"scale": "2"},
+        },
+        "map": {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
+        "raw": {"oneOf": [{"type": "null"}, {"type": "string", "connect.type": "bytes"}]},
+        "next": {"$ref": "#"},
+    },
+}
 MOST_BYTES: Final = 64 << 20
 """What reading a record of a few hundred bytes may take."""
 
@@ -93,7 +108,7 @@ def seeds(registry: SchemaRegistry) -> dict[str, bytes]:
     """A good record for each kind of decoder."""
     tree = struct.pack(">bI", 0, registry.register("trees-value", json.dumps(RECORD)))
     order = struct.pack(">bI", 0, protobuf_schema(registry))
-    form = struct.pack(">bI", 0, registry.register("forms-value", '{"type": "object"}', "JSON"))
+    form = struct.pack(">bI", 0, registry.register("forms-value", json.dumps(FORM), "JSON"))
     message = MESSAGE(big=2**64 - 1, tags=["a"], counts={"x": 1}, cash=1.5, raw=b"\0\xff")
     message.parent.color = 7
     value = avro({**LEAF, "leaves": [LEAF]})
@@ -113,7 +128,8 @@ def seeds(registry: SchemaRegistry) -> dict[str, bytes]:
         "snowflake_avro": tree + value,
         "snowflake_avro_file": avro_file(),
         "protobuf": order + b"\x02\x02" + message.SerializeToString(),
-        "json_schema": form + b'{"a": 1}',
+        "json_schema": form
+        + b'{"on": 1, "price": 1.50, "map": {"a": 2}, "more": {"x": [1e9]}, "next": {"raw": "YWI="}}',
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frazil.records.connect.protobuf import protobuf_decoder
+from frazil.records.connect.json_text import json_text
+from frazil.records.connect.protobuf import ProtobufDecoder, protobuf_decoder
 from frazil.records.connect.unreadable import Unreadable
-from frazil.testing.schema_registry import SchemaRegistry
+from frazil.testing.schema_registry import SchemaRegistry, served
 
 USED = {
     "name": "used.proto", "package": "shop", "syntax": "proto3",
@@ -150,13 +152,108 @@ def test_a_schema_that_is_not_compiled_is_refused_with_what_it_takes(registry: S
         protobuf_decoder({"schema.registry.url": registry.url}).text(struct.pack(">bI", 0, number) + b"\0")
 
 
-@given(st.binary(max_size=60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_bytes_are_read_or_refused(registry: SchemaRegistry, data: bytes) -> None:
-    number = registered(registry)
-    decoder = protobuf_decoder({"schema.registry.url": registry.url})
-    for body in (data, b"\x02\x02" + data):
+KINDS = [
+    "DOUBLE",
+    "FLOAT",
+    "INT64",
+    "UINT64",
+    "INT32",
+    "FIXED64",
+    "FIXED32",
+    "BOOL",
+    "STRING",
+    "BYTES",
+    "UINT32",
+    "SFIXED32",
+    "SFIXED64",
+    "SINT32",
+    "SINT64",
+]
+NUMBERS_ENTRY = {
+    "name": "NumbersEntry",
+    "options": {"mapEntry": True},
+    "field": [field("key", 1, "INT32"), field("value", 2, "FLOAT")],
+}
+
+
+def everything(syntax: str) -> dict[str, Any]:
+    """A message with a field of each type, optional or not, repeated, in a oneof and in itself."""
+    repeated = {"label": "LABEL_REPEATED"}
+    fields = [field(f"one_{kind}", at, kind) for at, kind in enumerate(KINDS, 1)]
+    fields += [field(f"all_{kind}", at, kind) | repeated for at, kind in enumerate(KINDS, 21)]
+    fields += [field(f"of_{kind}", at, kind, oneofIndex=0) for at, kind in enumerate(KINDS, 41)]
+    fields += [
+        field("inner", 61, "MESSAGE", typeName=".All"),
+        field("inners", 62, "MESSAGE", typeName=".All") | repeated,
+        field("numbers", 63, "MESSAGE", typeName=".All.NumbersEntry") | repeated,
+        field("at", 64, "MESSAGE", typeName=".google.protobuf.Timestamp"),
+        field("wrapped", 65, "MESSAGE", typeName=".google.protobuf.FloatValue"),
+        field("wraps", 66, "MESSAGE", typeName=".google.protobuf.FloatValue") | repeated,
+    ]
+    message = {"name": "All", "field": fields, "oneofDecl": [{"name": "choice"}], "nestedType": [NUMBERS_ENTRY]}
+    needs = ["google/protobuf/timestamp.proto", "google/protobuf/wrappers.proto"]
+    return {"name": f"{syntax}.proto", "syntax": syntax, "dependency": needs, "messageType": [message]}
+
+
+@pytest.fixture(scope="module", params=["proto2", "proto3"])
+def both_ways(request: pytest.FixtureRequest) -> Iterator[list[tuple[bytes, ProtobufDecoder]]]:
+    """Decoders by all options, each with what stands in front of its messages."""
+    with served() as registry:
+        head = struct.pack(">bI", 0, registry.register("all", compiled(everything(request.param)), "PROTOBUF")) + b"\0"
+        flags = [
+            {},
+            {"flatten.unions": "true"},
+            {"wrapper.for.nullables": "true", "generate.index.for.unions": "false"},
+        ]
+        yield [(head, protobuf_decoder({"schema.registry.url": registry.url, **each})) for each in flags]
+
+
+WIRE: st.SearchStrategy[bytes] = st.recursive(
+    st.one_of(
+        st.builds(lambda at, value: tag(at, 0) + varint(value), st.integers(1, 66), st.integers(0, 2**64 - 1)),
+        st.builds(lambda at, value: tag(at, 1) + value, st.integers(1, 66), st.binary(min_size=8, max_size=8)),
+        st.builds(lambda at, value: tag(at, 5) + value, st.integers(1, 66), st.binary(min_size=4, max_size=4)),
+        st.builds(lambda at, value: tag(at, 2) + varint(len(value)) + value, st.integers(1, 66), st.binary(max_size=9)),
+    ),
+    lambda parts: st.builds(
+        lambda at, inner: tag(at, 2) + varint(len(body := b"".join(inner))) + body,
+        st.integers(61, 66),
+        st.lists(parts, max_size=4),
+    ),
+    max_leaves=12,
+)
+
+
+def varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def tag(number: int, wire: int) -> bytes:
+    return varint(number << 3 | wire)
+
+
+@given(st.lists(WIRE, max_size=8).map(b"".join))
+@settings(max_examples=100, deadline=None)
+def test_the_short_way_to_json_says_what_the_long_one_says(
+    both_ways: list[tuple[bytes, ProtobufDecoder]], body: bytes
+) -> None:
+    for head, decoder in both_ways:
         try:
-            assert decoder.text(struct.pack(">bI", 0, number) + body) is not None
-        except Unreadable:
-            continue
+            expected = json_text(decoder.decode(head + body))
+        except Unreadable as error:
+            with pytest.raises(Unreadable) as refused:
+                decoder.text(head + body)
+            assert str(refused.value) == str(error)  # noqa: PT017 (the other way has to say the same)
+        else:
+            assert decoder.text(head + body) == expected
+
+
+def test_a_text_that_is_not_utf_8_is_refused_where_protobuf_lets_it_pass(registry: SchemaRegistry) -> None:
+    number = registry.register("all", compiled(everything("proto2")), "PROTOBUF")
+    decoder = protobuf_decoder({"schema.registry.url": registry.url})
+    with pytest.raises(Unreadable, match="one_STRING"):
+        decoder.text(struct.pack(">bI", 0, number) + b"\0" + tag(1 + KINDS.index("STRING"), 2) + b"\1\xff")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
+
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from tests.support import certificates
 
+from frazil.config.converters import no_effect, problems, spec
 from frazil.errors import RegistryRefused, RegistryUnavailable
 from frazil.records.connect.registry import RegisteredSchema, parted
 from frazil.records.connect.registry import registry as connect
@@ -78,6 +83,144 @@ def test_credentials_in_the_url_are_used_and_not_shown() -> None:
             schemas.schema(1)
 
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("user", ["anna:wrong-secret", "anna%3Aa:wrong-secret"])
+def test_a_refusal_shows_no_secret(user: str) -> None:
+    with served("anna:secret") as guarded:
+        schemas = connect({"schema.registry.url": guarded.url.replace("//", f"//{user}@")})
+        with pytest.raises(RegistryRefused) as refused:
+            schemas.schema(1)
+
+    assert "wrong-secret" not in f"{refused.value} {refused.value!r} {schemas!r}"
+
+
+def test_an_outage_shows_no_secret_of_any_address() -> None:
+    with served() as first, served() as second:
+        urls = ",".join(each.url.replace("//", "//anna:secret@") for each in (first, second))
+    schemas = connect({"schema.registry.url": urls})
+    with pytest.raises(RegistryUnavailable) as unavailable:
+        schemas.schema(1)
+
+    assert "secret" not in f"{unavailable.value} {unavailable.value!r} {schemas!r}"
+
+
+@pytest.fixture
+def authority() -> certificates.Holder:
+    return certificates.root()
+
+
+def shown_by(directory: Path, authority: certificates.Holder) -> ssl.SSLContext:
+    """What a server shows whom the authority vouches for."""
+    server = authority.issue("registry")
+    chain = certificates.write(directory / "server.pem", server.chain + server.key_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    return context
+
+
+def trust(form: str, directory: Path, authority: certificates.Holder) -> dict[str, str]:
+    match form:
+        case "PEM":
+            path = certificates.write(directory / "trust.pem", certificates.pem(authority.certificate))
+            return {"schema.registry.ssl.truststore.location": str(path), "schema.registry.ssl.truststore.type": form}
+        case "PKCS12" | "JKS":
+            path = certificates.pkcs12_trust(directory / "trust.p12", authority.certificate)
+            path = path if form == "PKCS12" else certificates.jks(directory / "trust.jks", path)
+            return {
+                "schema.registry.ssl.truststore.location": str(path),
+                "schema.registry.ssl.truststore.password": certificates.PASSWORD,
+                "schema.registry.ssl.truststore.type": form,
+            }
+        case _:
+            path = certificates.write(directory / "ca.pem", certificates.pem(authority.certificate))
+            return {"schema.registry.ssl.ca.location": str(path)}
+
+
+@pytest.mark.parametrize("form", ["PEM", "PKCS12", "JKS", "ca"])
+def test_a_registry_of_an_authority_of_ones_own_is_trusted(
+    form: str, tmp_path: Path, authority: certificates.Holder
+) -> None:
+    with served(tls=shown_by(tmp_path, authority)) as registry:
+        number = registry.register("orders-value", '"int"')
+        given = {"schema.registry.url": registry.url, **trust(form, tmp_path, authority)}
+        options = spec(
+            "value.converter", "avro", {f"value.converter.{key}": each for key, each in given.items()}
+        ).options
+        if form != "ca":
+            (tmp_path / Path(given["schema.registry.ssl.truststore.location"]).name).unlink()  # workers do not have it
+
+        assert connect(options).schema(number).text == '"int"'
+
+
+def test_a_registry_that_nobody_known_vouches_for_is_not_asked(tmp_path: Path, authority: certificates.Holder) -> None:
+    with served(tls=shown_by(tmp_path, authority)) as registry:
+        schemas = connect({"schema.registry.url": registry.url})
+        with pytest.raises(RegistryUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            schemas.schema(1)
+
+
+@pytest.mark.parametrize("form", ["PEM", "PKCS12"])
+def test_a_registry_that_wants_to_know_who_asks_is_shown_a_certificate(
+    form: str, tmp_path: Path, authority: certificates.Holder
+) -> None:
+    wanted = shown_by(tmp_path, authority)
+    wanted.verify_mode = ssl.CERT_REQUIRED
+    wanted.load_verify_locations(certificates.write(tmp_path / "ca.pem", certificates.pem(authority.certificate)))
+    anna = authority.issue("anna")
+    if form == "PEM":
+        own = certificates.write(tmp_path / "anna.pem", anna.key_pem(certificates.PASSWORD) + anna.chain)
+        password = "schema.registry.ssl.key.password"
+    else:
+        own = certificates.pkcs12_identity(tmp_path / "anna.p12", anna)
+        password = "schema.registry.ssl.keystore.password"
+    with served(tls=wanted) as registry:
+        number = registry.register("orders-value", '"int"')
+        given = {
+            "schema.registry.url": registry.url,
+            "schema.registry.ssl.keystore.location": str(own),
+            "schema.registry.ssl.keystore.type": form,
+            password: certificates.PASSWORD,
+            **trust("PEM", tmp_path, authority),
+        }
+        options = spec(
+            "value.converter", "avro", {f"value.converter.{key}": each for key, each in given.items()}
+        ).options
+
+        assert connect(options).schema(number).text == '"int"'
+        assert certificates.PASSWORD not in options.values()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ssl.truststore.location", "/nowhere"),
+        ("ssl.truststore.type", "BKS"),
+        ("ssl.cipher.suites", "TLS_RSA_WITH_AES_128_GCM_SHA256"),
+        ("ssl.endpoint.identification.algorithm", ""),
+    ],
+)
+def test_tls_keys_that_cannot_be_used_are_found_before_the_start(key: str, value: str) -> None:
+    given = {
+        "value.converter": "avro",
+        "value.converter.schema.registry.url": "https://registry:8081",
+        f"value.converter.schema.registry.{key}": value,
+        "value.converter.schema.registry.ssl.truststore.location": "/nowhere",
+    }
+    found = [problem.key for problem in problems({**given, f"value.converter.schema.registry.{key}": value})]
+
+    assert f"value.converter.schema.registry.{key}" in found
+
+
+@pytest.mark.parametrize("strategy", ["key.subject.name.strategy", "value.subject.name.strategy"])
+def test_strategies_of_names_are_taken_and_said_to_change_nothing(strategy: str) -> None:
+    given = {
+        "value.converter": "avro",
+        "value.converter.schema.registry.url": "http://registry:8081",
+        f"value.converter.{strategy}": "io.confluent.kafka.serializers.subject.RecordNameStrategy",
+    }
+    assert not list(problems(given))
+    assert [key for key, _ in no_effect(given)] == [f"value.converter.{strategy}"]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tracemalloc
+import zlib
 from decimal import Decimal
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
 
 from frazil.errors import RegistryRefused, RegistryUnavailable
+from frazil.records.connect.avro_container import MOST_BYTES
 from frazil.records.connect.snowflake import snowflake_avro_decoder, snowflake_avro_file_decoder
 from frazil.records.connect.unreadable import Unreadable
 from frazil.testing.schema_registry import SchemaRegistry
@@ -92,6 +96,26 @@ def test_a_schema_that_a_registry_does_not_give_is_a_reject_or_waited_for_or_an_
         snowflake_avro_decoder(options).text(data)
 
 
+def file_by_hand(codec: str, body: bytes) -> bytes:
+    """A file of one value, compressed by pyarrow: fastavro has not all codecs."""
+    meta = encoded({"type": "map", "values": "bytes"}, {"avro.schema": b'"bytes"', "avro.codec": codec.encode()})
+    packed = pa.Codec({"zstandard": "zstd"}.get(codec, codec)).compress(body, asbytes=True)
+    if codec == "snappy":
+        packed += zlib.crc32(body).to_bytes(4, "big")
+    return b"Obj\x01" + meta + b"s" * 16 + encoded("long", 1) + encoded("bytes", packed) + b"s" * 16
+
+
+def file_of_bytes(codec: str, value: bytes) -> bytes:
+    if codec in ("snappy", "zstandard"):
+        return file_by_hand(codec, encoded("bytes", value))
+    return file_of("bytes", value, codec=codec)
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz", "snappy", "zstandard"])
+def test_a_file_is_decompressed(codec: str):
+    assert snowflake_avro_file_decoder({}).text(file_of_bytes(codec, b"abc" * 9)) == f'"{"YWJj" * 9}"'
+
+
 @pytest.mark.parametrize("codec", ["null", "deflate"])
 def test_a_file_of_one_value_is_that_value(codec: str):
     decoder = snowflake_avro_file_decoder({})
@@ -114,3 +138,28 @@ def test_a_file_of_one_value_is_that_value(codec: str):
 def test_another_file_is_refused_with_the_reason(data: bytes, reason: str):
     with pytest.raises(Unreadable, match=reason):
         snowflake_avro_file_decoder({}).text(data)
+
+
+@pytest.mark.parametrize("codec", ["deflate", "bzip2", "xz", "snappy", "zstandard"])
+def test_a_file_that_would_fill_the_memory_is_refused_before_it_does(codec: str):
+    data = file_of_bytes(codec, bytes(MOST_BYTES + 1))
+    assert len(data) < MOST_BYTES // 20
+
+    tracemalloc.start()
+    with pytest.raises(Unreadable, match="when it is decompressed"):
+        snowflake_avro_file_decoder({}).text(data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 * MOST_BYTES
+
+
+def test_a_file_whose_compression_nobody_knows_is_refused_with_its_name():
+    with pytest.raises(Unreadable, match="lzo"):
+        snowflake_avro_file_decoder({}).text(file_of("int", 1).replace(b"\x08null", b"\x06lzo"))
+
+
+@pytest.mark.parametrize("codec", ["bzip2", "xz", "snappy"])  # the others have no checksums
+def test_a_damaged_block_is_refused(codec: str):
+    data = file_of_bytes(codec, bytes(range(200)))
+    with pytest.raises(Unreadable):
+        snowflake_avro_file_decoder({}).text(data[:-60] + bytes(40) + data[-20:])

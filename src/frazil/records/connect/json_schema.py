@@ -1,38 +1,33 @@
 """Confluent's JsonSchemaConverter: JSON with the id of its JSON Schema in front.
 
-A schema that Connect's can express becomes one; values of another (with `anyOf`, `allOf`, several types, fields that it
-does not name) stay JSON without a schema, and lose nothing.
+A schema that Connect's can express becomes one. A value of which that would lose something (a field that the schema
+does not name, an integer of more than 64 bits), and values of other schemas (with choices, of several types, in
+themselves) stay JSON without a schema; only what is marked as a type of Connect's is read as one.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from frazil.records.connect.data import DECIMAL, SCALE, Field, Schema, SchemaAndValue, Type
+from frazil.records.connect.data import Schema, SchemaAndValue
 from frazil.records.connect.exact_json import parsed
+from frazil.records.connect.json_schema_references import Documents
+from frazil.records.connect.json_schema_types import JsonSchema, keeps_all
 from frazil.records.connect.json_text import Write, writer
 from frazil.records.connect.json_values import Read, reader
-from frazil.records.connect.registry import Registry, parted, registry, schema_id
+from frazil.records.connect.registry import RegisteredSchema, Registry, parted, registry, schema_id
 from frazil.records.connect.unreadable import Unreadable
-
-_TYPES: Final = {
-    "boolean": Type.BOOLEAN,
-    "integer": Type.INT64,
-    "number": Type.FLOAT64,
-    "string": Type.STRING,
-    "array": Type.ARRAY,
-    "object": Type.STRUCT,
-}
-_CHOICES: Final = ("anyOf", "allOf", "patternProperties", "if", "not", "$ref")
 
 
 class _Known(NamedTuple):
+    """A schema, and what reads and writes its values with Connect's schema and without."""
+
     schema: Schema | None
     read: Read
     write: Write
+    plain: Read
 
 
 @dataclass(slots=True)
@@ -40,24 +35,34 @@ class JsonSchemaDecoder:
     """JSON behind a magic byte and the id of its schema."""
 
     registry: Registry
+    nulls_stay: bool = False
     known: dict[int, _Known] = field(default_factory=dict)
     """By schema id."""
 
     def decode(self, data: bytes) -> SchemaAndValue:
         """The value, with a schema if Connect has one for it."""
-        number, body = parted(data)
-        known = self._known(number)
-        return SchemaAndValue(known.schema, known.read(parsed(body)))
+        schema, value, _ = self._read(data)
+        return SchemaAndValue(schema, value)
 
     def text(self, data: bytes) -> str | None:
         """The value as JSON."""
-        number, body = parted(data)
-        known = self._known(number)
-        return known.write(known.read(parsed(body)))
+        _, value, write = self._read(data)
+        return write(value)
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""
         return schema_id(data)
+
+    def _read(self, data: bytes) -> tuple[Schema | None, Any, Write]:
+        number, body = parted(data)
+        known = self._known(number)
+        value = parsed(body)
+        try:
+            if known.schema is not None and keeps_all(known.schema, value):
+                return known.schema, known.read(value), known.write
+            return None, known.plain(value), _WRITE
+        except RecursionError as error:
+            raise Unreadable("is nested too deep") from error
 
     def _known(self, number: int) -> _Known:
         if number in self.known:
@@ -65,12 +70,22 @@ class JsonSchemaDecoder:
         registered = self.registry.schema(number)
         if registered.kind != "JSON":
             raise Unreadable(f"has the schema id '{number}', which is one of {registered.kind}, not of JSON")
+        documents = {"": _document(registered)}
+        self._add(documents, registered)
         try:
-            schema = connect_schema(json.loads(registered.text))
-        except (ValueError, RecursionError) as error:
-            raise Unreadable(f"has a JSON Schema that cannot be read: {str(error)!r}") from error
-        self.known[number] = _Known(schema, reader(schema), writer(schema))
+            found = JsonSchema(Documents(documents), self.nulls_stay)
+            schema = found.schema()
+            self.known[number] = _Known(schema, reader(schema), writer(schema), found.reader())
+        except RecursionError as error:
+            raise Unreadable("has a JSON Schema that is nested too deep") from error
         return self.known[number]
+
+    def _add(self, documents: dict[str, Any], registered: RegisteredSchema) -> None:
+        for reference in registered.references:
+            if reference[0] not in documents:
+                used = self.registry.referred(reference)
+                documents[reference[0]] = _document(used)
+                self._add(documents, used)
 
 
 def json_schema_decoder(options: Mapping[str, str]) -> JsonSchemaDecoder:
@@ -79,93 +94,14 @@ def json_schema_decoder(options: Mapping[str, str]) -> JsonSchemaDecoder:
     Raises:
         ValueError: they name no registry, or contradict each other.
     """
-    return JsonSchemaDecoder(registry(options))
+    return JsonSchemaDecoder(registry(options), options.get("ignore.default.for.nullables", "").lower() == "true")
 
 
-class _Inexpressible(Exception):
-    """Connect has no schema for this."""
-
-
-def connect_schema(written: Any) -> Schema | None:
-    """The schema of Connect's that has the same values as a JSON Schema; None if there is none."""
+def _document(registered: RegisteredSchema) -> Any:
     try:
-        return _schema(written)
-    except _Inexpressible:
-        return None
+        return parsed(registered.text.encode())
+    except Unreadable as error:
+        raise Unreadable(f"has a JSON Schema that cannot be read: it {error}") from error
 
 
-def _schema(written: Any) -> Schema:
-    if not isinstance(written, Mapping) or any(name in written for name in _CHOICES):
-        raise _Inexpressible
-    if "oneOf" in written:
-        return _optional(written["oneOf"])
-    kind = written.get("type")
-    if isinstance(kind, list):
-        return _optional([{**written, "type": each} for each in kind])
-    type_ = _type(kind, written.get("connect.type"))
-    schema = Schema(
-        type_, name=_text(written, "title"), doc=_text(written, "description"), parameters=_parameters(written)
-    )
-    if schema.name == DECIMAL and SCALE not in schema.parameters:
-        raise _Inexpressible
-    match type_:
-        case Type.ARRAY:
-            return replace(schema, value=_schema(written.get("items")))
-        case Type.MAP:
-            return _map(schema, written)
-        case Type.STRUCT:
-            return replace(schema, fields=_fields(written))
-        case _:
-            return schema
-
-
-def _optional(types: Any) -> Schema:
-    """A type or null; other choices Connect has no schema for."""
-    present = [each for each in types if not (isinstance(each, Mapping) and each.get("type") == "null")]
-    if len(present) != 1:
-        raise _Inexpressible
-    found = _schema(present[0])
-    return found.as_optional() if len(types) > 1 else found
-
-
-def _type(kind: Any, connect: Any) -> Type:
-    if connect is not None:
-        if connect not in list(Type):
-            raise _Inexpressible
-        return Type(connect)
-    if not isinstance(kind, str) or kind not in _TYPES:
-        raise _Inexpressible
-    return _TYPES[kind]
-
-
-def _map(schema: Schema, written: Mapping[str, Any]) -> Schema:
-    """An object if the keys are texts, and else an array of entries."""
-    if written.get("type") != "object":
-        raise _Inexpressible
-    return replace(schema, key=Schema(Type.STRING), value=_schema(written.get("additionalProperties")))
-
-
-def _fields(written: Mapping[str, Any]) -> tuple[Field, ...]:
-    """The fields of an object that has no others."""
-    properties = written.get("properties")
-    if not isinstance(properties, Mapping) or written.get("additionalProperties") is not False:
-        raise _Inexpressible
-    required = written.get("required") or ()
-    names = sorted(properties, key=lambda name: _index(properties[name]))
-    schemas = [(name, _schema(properties[name])) for name in names]
-    return tuple(Field(name, each if name in required else each.as_optional()) for name, each in schemas)
-
-
-def _index(written: Any) -> int:
-    index = written.get("connect.index", 0) if isinstance(written, Mapping) else 0
-    return index if isinstance(index, int) else 0
-
-
-def _parameters(written: Mapping[str, Any]) -> dict[str, str]:
-    found = written.get("connect.parameters")
-    return {str(name): str(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
-
-
-def _text(written: Mapping[str, Any], name: str) -> str | None:
-    found = written.get(name)
-    return found if isinstance(found, str) else None
+_WRITE: Final = writer(None)

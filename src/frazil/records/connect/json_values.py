@@ -101,22 +101,38 @@ def _struct(schema: Schema) -> Read:
 
 def _array(schema: Schema) -> Read:
     element = reader(schema.value)
-    return lambda value: [element(each) for each in (value if isinstance(value, list) else _refuse(value, schema))]
+    return lambda value: [element(each) for each in _list(value, schema)]
 
 
 def _map(schema: Schema) -> Read:
-    """Connect writes maps as objects if all keys are texts, and else as pairs."""
+    """Connect writes maps as objects if all keys are texts, and else as pairs or objects of a key and a value."""
     key, content = reader(schema.key), reader(schema.value)
     has_texts = schema.key is not None and schema.key.type is Type.STRING
 
     def read(value: Any) -> Any:
         if isinstance(value, Mapping) and has_texts:
             return {name: content(each) for name, each in value.items()}
-        if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-            _refuse(value, schema)
-        return [(key(each), content(found)) for each, found in value]
+        pairs = [_pair(each) or _refuse(value, schema) for each in _list(value, schema)]
+        return [(key(each), content(found)) for each, found in pairs]
 
     return read
+
+
+def _list(value: Any, schema: Schema) -> list[Any]:
+    if not isinstance(value, list):
+        raise _misfit(value, schema)
+    return value
+
+
+def _pair(written: Any) -> tuple[Any, Any] | None:
+    """A key with its value: JsonConverter writes a list of two, JsonSchemaConverter an object."""
+    match written:
+        case [key, value]:
+            return key, value
+        case {"key": key, "value": value} if len(written) == 2:
+            return key, value
+        case _:
+            return None
 
 
 def _integer(value: Any, schema: Schema) -> int:

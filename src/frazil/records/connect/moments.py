@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import lru_cache
 from typing import Final
 
 DAY: Final = 86_400_000
@@ -17,9 +18,7 @@ _EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 def timestamp(millis: int) -> str:
     """An ISO timestamp with milliseconds and `Z`: `1970-03-22T00:00:00.000Z`."""
     days, rest = divmod(millis, DAY)
-    cycles, day = divmod(days + _EPOCH - 1, _CYCLE)
-    date = dt.date.fromordinal(day + 1)
-    return f"{_year(date.year + 400 * cycles)}-{date.month:02}-{date.day:02}T{time(rest)}Z"
+    return f"{_date(days)}T{time(rest)}Z"
 
 
 def time(millis: int) -> str:
@@ -28,6 +27,13 @@ def time(millis: int) -> str:
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour:02}:{minute:02}:{second:02}.{thousandths:03}"
+
+
+@lru_cache(maxsize=1000)  # records that come together are of few days
+def _date(days: int) -> str:
+    cycles, day = divmod(days + _EPOCH - 1, _CYCLE)
+    date = dt.date.fromordinal(day + 1)
+    return f"{_year(date.year + 400 * cycles)}-{date.month:02}-{date.day:02}"
 
 
 def _year(year: int) -> str:

@@ -16,7 +16,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from frazil.records.connect.data import Schema, SchemaAndValue
-from frazil.records.connect.json_text import Write, writer
+from frazil.records.connect.json_text import Write, encoded, writer
+from frazil.records.connect.protobuf_plain import Plain, PlainMessages
 from frazil.records.connect.protobuf_schema import Convert, MessageTranslation
 from frazil.records.connect.registry import RegisteredSchema, Registry, parted, registry, schema_id
 from frazil.records.connect.unreadable import Unreadable, shown
@@ -32,6 +33,8 @@ class _Reader(NamedTuple):
     message: Any
     convert: Convert
     write: Write
+    plain: Plain | None
+    """The short way to JSON; None where there is none."""
 
 
 @dataclass(slots=True)
@@ -58,7 +61,13 @@ class ProtobufDecoder:
     def text(self, data: bytes) -> str | None:
         """The message as JSON."""
         reader, body = self._opened(data)
-        return reader.write(reader.convert(_parsed(reader, body)))
+        message = _parsed(reader, body)
+        if reader.plain is not None:
+            try:
+                return encoded(reader.plain(message))
+            except Unreadable:
+                pass  # the long way says where in the message it is
+        return reader.write(reader.convert(message))
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""
@@ -81,8 +90,10 @@ class ProtobufDecoder:
                 raise Unreadable(f"is of a message with the indexes {list(indexes)}, which schema '{number}' has not")
             descriptor = list(inner)[index]
             inner = descriptor.nested_types
-        schema, convert = self.translation().message(descriptor)
-        return _Reader(schema, GetMessageClass(descriptor), convert, writer(schema))
+        translation = self.translation()
+        schema, convert = translation.message(descriptor)
+        plain = PlainMessages(translation).message(descriptor) if translation.is_struct(descriptor) else None
+        return _Reader(schema, GetMessageClass(descriptor), convert, writer(schema), plain)
 
     def _file(self, number: int) -> Any:
         registered = self.registry.schema(number)

@@ -55,7 +55,7 @@ class MessageTranslation:
         if (known := _logical(descriptor)) is not None:
             return known
         if self.bare_wrappers and _is_wrapper(descriptor):
-            schema, convert = self._single(descriptor.fields[0])
+            schema, convert = self.single(descriptor.fields[0])
             return schema, lambda value: convert(value.value)
         schema = Schema(Type.STRUCT, optional=True, name=descriptor.full_name)
         parts: list[tuple[str, Convert]] = []
@@ -72,17 +72,28 @@ class MessageTranslation:
 
     def _parts(self, descriptor: Descriptor) -> list[tuple[str, Schema, Convert]]:
         """The fields and oneofs, each with what reads it from the message."""
-        oneofs = [each for each in descriptor.oneofs if not self._is_synthetic(each)]
-        members = set() if self.flat_oneofs else {member.name for each in oneofs for member in each.fields}
-        found = [self._field(each) for each in descriptor.fields if each.name not in members]
-        return found if self.flat_oneofs else found + [self._oneof(each) for each in oneofs]
+        found = [self._field(each) for each in self.fields(descriptor)]
+        return found + [self._oneof(each) for each in self.oneofs(descriptor)]
 
-    def _is_synthetic(self, oneof: Any) -> bool:
-        """What the compiler makes of a field that is optional in proto3."""
-        return bool(len(oneof.fields) == 1 and oneof.name == f"_{oneof.fields[0].name}")
+    def fields(self, descriptor: Descriptor) -> list[FieldDescriptor]:
+        """The fields of a message that are fields of its schema, too."""
+        members = {member.name for each in self.oneofs(descriptor) for member in each.fields}
+        return [each for each in descriptor.fields if each.name not in members]
+
+    def oneofs(self, descriptor: Descriptor) -> list[Any]:
+        """The oneofs of a message that are structs of its schema."""
+        return [] if self.flat_oneofs else [each for each in descriptor.oneofs if not _is_synthetic(each)]
+
+    def name_of(self, oneof: Any) -> str:
+        """The field of a oneof."""
+        return f"{oneof.name}_{oneof.index}" if self.indexed_oneofs else str(oneof.name)
+
+    def is_struct(self, descriptor: Descriptor) -> bool:
+        """Whether the values of a message are structs, of its fields and oneofs."""
+        return _logical(descriptor) is None and not (self.bare_wrappers and _is_wrapper(descriptor))
 
     def _oneof(self, oneof: Any) -> tuple[str, Schema, Convert]:
-        members = {each.name: self._single(each) for each in oneof.fields}
+        members = {each.name: self.single(each) for each in oneof.fields}
         fields = tuple(Field(name, schema.as_optional()) for name, (schema, _) in members.items())
         schema = Schema(Type.STRUCT, optional=True, name=oneof.name, fields=fields)
 
@@ -90,32 +101,34 @@ class MessageTranslation:
             name = message.WhichOneof(oneof.name)
             return None if name is None else Struct(schema, {name: members[name][1](getattr(message, name))})
 
-        return f"{oneof.name}_{oneof.index}" if self.indexed_oneofs else oneof.name, schema, convert
+        return self.name_of(oneof), schema, convert
 
     def _field(self, described: FieldDescriptor) -> tuple[str, Schema, Convert]:
         name = described.name
         if described.is_repeated:
-            schema, convert = self._repeated(described)
+            schema, convert = self.repeated(described)
             return name, schema, lambda message: convert(getattr(message, name))
-        schema, convert = self._single(described)
+        schema, convert = self.single(described)
         if not described.has_presence:
             return name, schema, lambda message: convert(getattr(message, name))
         if not described.is_required and not schema.optional:
             schema = replace(schema, optional=True)
         return name, schema, lambda message: convert(getattr(message, name)) if message.HasField(name) else None
 
-    def _repeated(self, described: FieldDescriptor) -> tuple[Schema, Convert]:
+    def repeated(self, described: FieldDescriptor) -> tuple[Schema, Convert]:
+        """The schema of a repeated field, and what turns its values into one of that."""
         entry = described.message_type
         if entry is None or not entry.GetOptions().map_entry:
-            element, convert = self._single(described)
+            element, convert = self.single(described)
             return Schema(Type.ARRAY, value=element), lambda values: [convert(each) for each in values]
-        key, content = self._single(entry.fields_by_name["key"]), self._single(entry.fields_by_name["value"])
+        key, content = self.single(entry.fields_by_name["key"]), self.single(entry.fields_by_name["value"])
         schema = Schema(Type.MAP, key=key[0], value=content[0])
         if key[0].type is Type.STRING:
             return schema, lambda values: {name: content[1](values[name]) for name in values}
         return schema, lambda values: [(each, content[1](values[each])) for each in values]
 
-    def _single(self, described: FieldDescriptor) -> tuple[Schema, Convert]:
+    def single(self, described: FieldDescriptor) -> tuple[Schema, Convert]:
+        """The schema of one value of a field, be it repeated or not, and what turns it into a value of that."""
         if described.message_type is not None:
             return self.message(described.message_type)
         if described.enum_type is not None:
@@ -129,6 +142,11 @@ class MessageTranslation:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _is_synthetic(oneof: Any) -> bool:
+    """What the compiler makes of a field that is optional in proto3."""
+    return bool(len(oneof.fields) == 1 and oneof.name == f"_{oneof.fields[0].name}")
 
 
 def _is_wrapper(descriptor: Descriptor) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -29,6 +31,13 @@ _PASSED_ON: Final = (
     "bearer.auth.scope",
     "bearer.auth.issuer.endpoint.url",
 )
+_PEM: Final = {
+    "ssl.ca.pem": "ssl.ca.location",
+    "ssl.certificate.pem": "ssl.certificate.location",
+    "ssl.key.pem": "ssl.key.location",
+}
+"""Options that hold a file's content, and those that name such a file."""
+
 _TLS: Final = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password")
 
 
@@ -137,7 +146,13 @@ def registry(options: Mapping[str, str], form: str | None = None) -> Registry:
         ValueError: they name none, or contradict each other.
     """
     urls = options.get("schema.registry.url", "")
-    client = SchemaRegistryClient(_client(options, urls))
+    # The client reads files only, and only once: what comes as text is in files for as long as that takes.
+    with TemporaryDirectory() as directory:
+        named = {name: _written(directory, name, text) for key, name in _PEM.items() if (text := _tls(options, key))}
+        try:
+            client = SchemaRegistryClient(_client(options, urls) | named)
+        except OSError as error:
+            raise ValueError(f"the TLS keys of the schema registry cannot be used: {error}") from error
     return Registry(",".join(map(_without_secrets, urls.split(","))), client, form)
 
 
@@ -157,8 +172,18 @@ def _client(options: Mapping[str, str], urls: str) -> dict[str, Any]:
     found |= {key: options[key] for key in _PASSED_ON if key in options}
     if "bearer.auth.credentials.source" in found:
         found.setdefault("bearer.auth.logical.cluster", "")
-    prefixed = {key: options.get(f"schema.registry.{key}", options.get(key)) for key in _TLS}
-    return found | {key: value for key, value in prefixed.items() if value is not None}
+    return found | {key: value for key in _TLS if (value := _tls(options, key)) is not None}
+
+
+def _tls(options: Mapping[str, str], key: str) -> str | None:
+    return options.get(f"schema.registry.{key}", options.get(key))
+
+
+def _written(directory: str, name: str, text: str) -> str:
+    path = Path(directory, name)
+    path.touch(0o600)
+    path.write_text(text)
+    return str(path)
 
 
 def _without_secrets(url: str) -> str:

@@ -15,6 +15,7 @@ import fastavro
 from frazil.errors import RegistryRefused, RegistryUnavailable
 from frazil.records.connect.avro import MISREAD, definitions_of, parsed_schema
 from frazil.records.connect.avro_bounds import bounds
+from frazil.records.connect.avro_container import blocks, opened
 from frazil.records.connect.avro_schema import Translation, refused
 from frazil.records.connect.data import SchemaAndValue
 from frazil.records.connect.json_text import writer
@@ -71,14 +72,11 @@ class SnowflakeAvroFileDecoder:
 
     def decode(self, data: bytes) -> SchemaAndValue:
         """The value in it, without a schema."""
-        try:
-            file = fastavro.block_reader(io.BytesIO(data))
-            blocks = [block for block in file if block.num_records]
-        except MISREAD as error:
-            raise Unreadable(f"is no Avro file: {type(error).__name__}: {shown(str(error))}") from error
-        if (count := sum(block.num_records for block in blocks)) != 1:
+        file = opened(data)
+        found = [block for block in blocks(file) if block.records]
+        if (count := sum(block.records for block in found)) != 1:
             raise Unreadable(f"is an Avro file of {count} values, and a record becomes one row")
-        return SchemaAndValue(None, _read(_plain_type(file.writer_schema, {}), blocks[0].bytes_.read()))  # type: ignore[attr-defined]
+        return SchemaAndValue(None, _read(_plain_type(parsed_schema(file.schema), {}), found[0].data))
 
     def text(self, data: bytes) -> str | None:
         """The value as JSON."""
