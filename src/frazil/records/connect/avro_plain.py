@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from frazil.records.connect.data import DATE, DECIMAL, TIME, TIMESTAMP, Schema, Type
+from frazil.records.connect.debezium import meaning
 from frazil.records.connect.json_text import plain_of as plain_of_schema
 
 Plain: TypeAlias = Callable[[Any], Any]
@@ -49,10 +50,12 @@ class Translated(Protocol):
 
 def plain_of(found: Translated) -> Plain | None:
     """The way to JSON of values that are not null."""
-    if found.plain is not None:
-        return None if found.plain is nothing_to_do else found.plain
     schema, wire = found.schema, found.wire
-    if schema.name not in _NAMED:
+    # A union's way has that of its type.
+    means = None if isinstance(wire, list) else meaning(schema)
+    if found.plain is not None and means is None:
+        return None if found.plain is nothing_to_do else found.plain
+    if schema.name not in _NAMED and means is None:
         if isinstance(wire, str) and schema.type in _NATURAL.get(wire, ()):
             return None
         if wire == "double" and schema.type is Type.FLOAT64:

@@ -27,6 +27,7 @@ from frazil.records.connect.data import (
     Struct,
     Type,
 )
+from frazil.records.connect.debezium import meaning
 from frazil.records.connect.unreadable import Unfit, Unreadable, shown
 
 Write: TypeAlias = Callable[[Any], str | None]
@@ -111,6 +112,8 @@ def _compiled(schema: Schema, known: dict[int, _Plain]) -> _Plain:
 
 def _present(schema: Schema, known: dict[int, _Plain]) -> _Plain:
     """A function for values that are not null."""
+    if (means := meaning(schema)) is not None:
+        return lambda value: _without_schema(means(value))
     match schema.type:
         case Type.STRUCT:
             return _struct(schema, known)
