@@ -65,12 +65,13 @@ docs: setup ## Write the generated pages anew
 	$(BIN)/python -m frazil.config.reference docs/configuration.md
 
 .PHONY: soak
-soak: setup ## Kill a connector at random for MINUTES=10, with faults drawn from SEED, and judge its table (docs/how-to/soak.md)
+soak: setup ## Kill a connector at random for MINUTES=10, judge its table (docs/how-to/soak.md), and fuzz as long
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	$(MAKE) fuzz MINUTES=$(or $(MINUTES),10)
 
 .PHONY: fuzz
-fuzz: setup ## Give every decoder bytes that nobody wrote, for ten minutes (docs/testing.md)
-	FUZZ_TIMES=150 $(BIN)/python -m pytest -q -n 2 --no-header --timeout 1800 tests/records/connect/test_fuzz.py
+fuzz: setup ## Give every decoder bytes that nobody wrote, for about MINUTES=10 (docs/testing.md)
+	FUZZ_TIMES=$$(( $(or $(MINUTES),10) * 15 )) $(BIN)/python -m pytest -q -n 2 --no-header --timeout 1800 tests/records/connect/test_fuzz.py
 
 .PHONY: mutants
 mutants: setup ## Take out what makes commits exactly-once, piece by piece: do tests notice? (docs/testing.md)
