@@ -109,8 +109,8 @@ class Coercion:
     def _fixed(self, value: Any, length: int) -> str:
         text = self._binary(value)
         if len(text) != 2 * length + len('""'):
-            form = "in base64" if self._is_base64 else f"of {2 * length} hexadecimal digits"
-            raise CoercionError(f"{shown(value)} is not text {form}, of {length} bytes")
+            form = f"in base64, of {length} bytes" if self._is_base64 else f"of {2 * length} hexadecimal digits"
+            raise CoercionError(f"{shown(value)} is not text {form}")
         return text
 
     def _time(self, name: times.TimeType, value: Any) -> str:
