@@ -56,7 +56,7 @@ def run_demo(home: Path, seconds: float, rate: int) -> int:
     home = (home / "demo").resolve()
     home.mkdir(parents=True, exist_ok=True)
     with stop_signals() as stopping:
-        with console.status("InitialOffsets a Kafka broker …") as status:
+        with console.status("Starting a Kafka broker …") as status:
             broker = KafkaBroker(home / "kafka", progress=lambda line: status.update(f"{line} …"))
             broker.start()
         try:

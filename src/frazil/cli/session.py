@@ -25,7 +25,7 @@ def start_spark(home: Path, master: str | None, extra: Mapping[str, str], consol
         SparkConnectRefused: Spark is configured to make a Spark Connect session.
     """
     log = home / "logs" / "spark.log"
-    with console.status("InitialOffsets Spark (the first time it fetches Iceberg's jars) …"), jvm_output_to(log):
+    with console.status("Starting Spark (the first time it fetches Iceberg's jars) …"), jvm_output_to(log):
         try:
             return open_session(home, master, extra)
         except FrazilError:
