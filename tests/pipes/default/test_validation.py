@@ -128,6 +128,19 @@ def test_bytes_in_base64_land_as_bytes(worker: Worker, values: list[bytes]) -> N
     assert [row[0] for row in found.rows] == values
 
 
+@pytest.mark.parametrize("form", ["hex", "base64"])
+@pytest.mark.parametrize(("kind", "default"), [("binary", "00ffaabb"), ("binary", "00"), ("fixed[2]", "00ff")])
+def test_a_default_of_bytes_is_the_tables_however_records_write_them(
+    make_table: MakeTable, kind: str, default: str, form: str
+) -> None:
+    inner = StructType((column("d", kind, default=json.dumps(default)), column("e", "long")))
+    table = make_table(column("v", kind, default=json.dumps(default)), column("s", inner), binary=form)
+
+    found = table.land('{"s": {"e": 1}}', '{"v": null, "s": null}')
+
+    assert found.rows == [(bytes.fromhex(default), {"d": bytes.fromhex(default), "e": 1}), (None, None)]
+
+
 @pytest.mark.parametrize("value", ["abc", "YQ", "YR==", "a b=", "é===", 7, "0102 ", "%%%%"])
 def test_what_is_no_base64_is_a_reject(make_table: MakeTable, value: Any) -> None:
     assert "is not text in base64" in landed(make_table, Primitive("binary"), {"binary": "base64"}, value)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.pipes.default.chunks import Worker, column, columns, listed, struct
@@ -152,6 +153,47 @@ def test_a_text_that_is_longer_than_its_column_takes_is_a_reject(
     assert len(found.rows) == 2
     assert found.rows[1] is None
     assert reason in found.reasons[1][1]
+
+
+@pytest.mark.parametrize("bytes_in_base64", ["abcd", "AAE=", "00ffaabb", ""])
+def test_base64_is_read_as_such_also_where_it_looks_like_hexadecimal_digits(
+    worker: Worker, bytes_in_base64: str
+) -> None:
+    found = land(
+        worker,
+        create("$1:a"),
+        columns(a="binary"),
+        record(f'"{bytes_in_base64}"'),
+        conversion=Conversion(binary="base64"),
+    )
+
+    assert found.rows == [base64.b64decode(bytes_in_base64)]
+
+
+def test_connectors_that_read_bytes_in_two_ways_share_a_worker(worker: Worker) -> None:
+    shape = columns(a=listed("binary"))
+
+    found = [
+        land(worker, create("$1:a"), shape, record('["abcd"]'), conversion=Conversion(binary=form)).rows
+        for form in ("hex", "base64")
+    ]
+
+    assert found == [[[b"\xab\xcd"]], [[b"i\xb7\x1d"]]]
+
+
+@pytest.mark.parametrize("form", ["hex", "base64"])
+def test_a_default_of_bytes_is_the_tables_however_records_write_them(
+    worker: Worker, form: Literal["hex", "base64"]
+) -> None:
+    shape = (column("v", "binary", default='"00ffaabb"'), column("w", "long"))
+
+    assert land(
+        worker,
+        create("$1:a AS w", options="MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE"),
+        shape,
+        record("1"),
+        conversion=Conversion(binary=form),
+    ).rows == [(b"\x00\xff\xaa\xbb", 1)]
 
 
 def test_try_cast_gives_null(worker: Worker) -> None:

@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -45,6 +46,8 @@ class Coercion:
         self._zone = ZoneInfo(conversion.time_zone)
         self._opens_texts = conversion.validation == "client_side"
         self._is_base64 = conversion.binary == "base64"
+        # Iceberg writes bytes in hexadecimal digits, whatever records do.
+        self._of_table = Coercion(replace(conversion, binary="hex")) if self._is_base64 else self
         self.strays: list[tuple[str, Any]] = []
         """Values of keys within structs that no field has, by dotted path; cleared for each record."""
 
@@ -76,7 +79,7 @@ class Coercion:
 
     def default(self, column: Column) -> str:
         """The text of a column's or field's default, which fills a key that is absent; `null` without one."""
-        return "null" if column.default is None else self.text(column.type, parse(column.default), column.name)
+        return self._of_table.text(column.type, parse(column.default or "null"), column.name)
 
     def _scalar(self, kind: Primitive, value: Any) -> str:
         match kind.name:

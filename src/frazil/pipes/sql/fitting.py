@@ -127,7 +127,7 @@ def absent(column: Column, found: Fitting) -> str:
     """SQL for what a column gets that the pipe gives no value: its default, or NULL."""
     if column.default is None:
         return f"CAST(NULL AS {sql_type(column.type)})"
-    return _read(literal(found.text(column.default)), column.type)
+    return _read(literal(found.default(column)), column.type)
 
 
 def _unless_altered(value: str, wanted: str, kind: exp.DataType) -> str:
@@ -192,6 +192,8 @@ def _number(kind: Primitive) -> str:
 
 def _form(kind: Primitive, conversion: Conversion) -> str | None:
     """The JSON texts that DuckDB reads as they are meant."""
+    if is_bytes(kind) and conversion.binary == "base64":
+        return None
     zone = "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])" + ("?" if conversion.time_zone == "UTC" else "")
     forms = {
         "date": _DAY,

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 from msgspec import Raw
 
-from frazil.model import Conversion, IcebergType
+from frazil.model import Column, Conversion, IcebergType
 from frazil.pipes.default import numbers
 from frazil.pipes.default.coercion import Coercion
 from frazil.pipes.default.decoder import becomes_variant
@@ -38,7 +38,8 @@ class Fitting:
     @property
     def name(self) -> str:
         """What the function is called in SQL: the same name, the same rules."""
-        rules = f"{self.type!r} {self.conversion.time_zone} {self.conversion.numbers}"
+        conversion = self.conversion
+        rules = f"{self.type!r} {conversion.time_zone} {conversion.numbers} {conversion.binary}"
         return f"frazil_fit_{hashlib.sha256(rules.encode()).hexdigest()[:16]}"
 
     def reason(self, text: str) -> str | None:
@@ -63,13 +64,9 @@ class Fitting:
         else:
             define(connection, self.name, lambda text: self._fitted(coercion, text))
 
-    def text(self, text: str) -> str:
-        """What exact validation makes of a JSON value.
-
-        Raises:
-            CoercionError: it is none of the type.
-        """
-        return self._fitted(Coercion(self.conversion), text)
+    def default(self, column: Column) -> str:
+        """What exact validation makes of the default of a column of the type."""
+        return Coercion(self.conversion).default(column)
 
     def _fitted(self, coercion: Coercion, text: str) -> str:
         return coercion.text(self.type, parse(text), "")
