@@ -96,6 +96,7 @@ def _subject(what: str, source: Input) -> str:
 def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[Problem]]:
     """The settings that `given` describes, if it does, and all that is wrong with it."""
     source = connector_classes.settings_of(given.get("connector.class"))
+    given = source.complete(given)
     sorted_keys = classify.sort(given, ConnectorSettings.setting_keys(), source)
     fields = {
         **sorted_keys.settings,
