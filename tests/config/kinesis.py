@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def problems(changes: Mapping[str, Any], worker: Texts | None = None, without: S
     return problems_of(given, worker)
 
 
-def problems_of(given: Mapping[str, Any], worker: Texts | None = None) -> Texts:
+def problems_of(given: Mapping[str, Any] | Path, worker: Texts | None = None) -> Texts:
     with pytest.raises(InvalidConfiguration) as caught:
         load(given, worker)
     return {problem.key: problem.text for problem in caught.value.problems}
