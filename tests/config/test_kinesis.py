@@ -6,10 +6,11 @@ import pickle
 
 import pytest
 
-from frazil.config import load
+from frazil.config import load, refuse_shared_keys
 from frazil.config.kinesis import KinesisSettings
 from frazil.config.secrets import is_secret
 from frazil.config.settings_base import keys_of
+from frazil.errors import InvalidConfiguration
 from frazil.names import sanitise
 
 from .connector import problems as problems_of_kafka
@@ -143,6 +144,13 @@ def test_the_application_is_the_identity_and_either_name_stands_for_the_other() 
     assert (alone.name, alone.key) == ("orders-app", sanitise("orders-app"))
     assert source({}).application_name == "orders-sink"
     assert list(problems({}, without=["name"])) == ["name"]
+
+
+def test_connectors_of_one_application_cannot_run_together() -> None:
+    application = {"frazil.kinesis.application.name": "orders-app"}
+
+    with pytest.raises(InvalidConfiguration, match=r"'b' and 'a' both become .* Rename one application\."):
+        refuse_shared_keys([loaded({**application, "name": "a"}), loaded({**application, "name": "b"})])
 
 
 def test_what_is_a_secret_is_in_the_client_and_nowhere_else() -> None:

@@ -79,8 +79,9 @@ def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
     problems = []
     for settings in connectors:
         if settings.key in names:
-            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}. Rename one connector."
-            problems.append(Problem("name", text))
+            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}."
+            way_on = "Rename one application." if settings.source.identity else "Rename one connector."
+            problems.append(Problem("name", f"{text} {way_on}"))
         names[settings.key] = settings.name
     if problems:
         raise InvalidConfiguration("the set of connectors", problems)
