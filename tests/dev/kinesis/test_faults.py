@@ -130,7 +130,7 @@ def test_a_fault_lasts_as_long_as_its_block(local: LocalKinesis) -> None:
     iterator(kinesis)
 
 
-def test_faults_are_set_from_another_process_over_http(local: LocalKinesis) -> None:
+def test_faults_are_set_over_http_as_well(local: LocalKinesis) -> None:
     kinesis = make(local)
     url = f"{local.endpoint}/_frazil/faults"
 

@@ -9,17 +9,21 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from frazil.dev.kinesis import control, protocol
+from frazil.dev.kinesis import control, events, protocol
 from frazil.dev.kinesis.engine import Engine
 from frazil.dev.kinesis.failures import Refused
 from frazil.dev.kinesis.faults import Fault
 from frazil.dev.kinesis.operations import carry_out
 from frazil.dev.kinesis.operations.naming import aimed_at
 from frazil.dev.kinesis.protocol import Answer, Request
+from frazil.dev.kinesis.subscriptions import Subscription, Subscriptions
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+LOOKED_AFTER: Final = 0.02
+"""Seconds between two looks at whether a subscription has anything to be sent."""
 
 _WITHOUT_FAULT: Final = Fault()
 
@@ -34,6 +38,7 @@ class Application:
 
     def __init__(self, engine: Engine, reset: Callable[[tuple[str, int]], None]) -> None:
         self._engine = engine
+        self._subscriptions = Subscriptions(engine)
         self._reset = reset
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,9 +54,9 @@ class Application:
         except Refused as refused:
             await _send(send, protocol.error(refused, self._engine.clock()))
             return
-        await self._answer(request, scope, send)
+        await self._answer(request, scope, receive, send)
 
-    async def _answer(self, request: Request, scope: Scope, send: Send) -> None:
+    async def _answer(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         with self._engine.lock:
             aim = aimed_at(self._engine, request.input)
         fault = self._engine.faults.meet(request.operation, *aim) or _WITHOUT_FAULT
@@ -62,11 +67,34 @@ class Application:
             self._reset(tuple(scope["client"]))
         elif fault.error is not None:
             await _send(send, protocol.error(fault.refused(), self._engine.clock()))
+        elif isinstance(answer, Subscription):
+            await self._feed(answer, scope, receive, send)
         elif answer is not None:
             await _send(send, answer)
 
-    def _carried_out(self, request: Request) -> Answer:
+    async def _feed(self, subscription: Subscription, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = protocol.headers(self._engine.clock(), events.STREAM_TYPE)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": events.initial_response(), "more_body": True})
+        left = asyncio.ensure_future(receive())
         try:
+            while not subscription.ended and not left.done():
+                sent = self._subscriptions.next(subscription)
+                if sent is None:
+                    await asyncio.wait({left}, timeout=LOOKED_AFTER)
+                elif sent.reset:
+                    self._reset(tuple(scope["client"]))
+                    return
+                else:
+                    await send({"type": "http.response.body", "body": sent.message, "more_body": True})
+        finally:
+            left.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+    def _carried_out(self, request: Request) -> Answer | Subscription:
+        try:
+            if request.operation == "SubscribeToShard":
+                return self._subscriptions.open(request.input)
             result = carry_out(self._engine, request.operation, request.input)
         except Refused as refused:
             return protocol.error(refused, self._engine.clock())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from frazil.dev.kinesis.failures import Refused
@@ -63,16 +64,69 @@ class Fault:
         return Refused(code, f"{code} was asked for (fault {self.number}).", _STATUS.get(code, 400))
 
 
-@dataclass(slots=True)
-class Faults:
-    """The faults that are set; safe to use from any thread."""
+class Breaking(ABC):
+    """The usual faults by name, wherever they are set; `where` has other fields of `Fault`."""
 
-    chance: random.Random = field(default_factory=random.Random)
-    """What fractions are drawn from; seed it for a run that can be repeated."""
+    @abstractmethod
+    def add(self, fault: Fault) -> Fault:
+        """Set a fault; `remove` takes it back."""
 
-    _set: list[Fault] = field(default_factory=list)
-    _given: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    @abstractmethod
+    def remove(self, number: int) -> None:
+        """Take back the fault of that number, if it is still set."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Take back all faults."""
+
+    @abstractmethod
+    def all(self) -> list[dict[str, Any]]:
+        """What is set, for people and programs to read."""
+
+    @contextmanager
+    def during(self, fault: Fault) -> Iterator[Fault]:
+        """Set a fault for as long as the block runs."""
+        fault = self.add(fault)
+        try:
+            yield fault
+        finally:
+            self.remove(fault.number)
+
+    def throttle(self, *operations: str, **where: Any) -> Fault:
+        """Answer that throughput is exceeded."""
+        return self.add(Fault("ProvisionedThroughputExceededException", operations=operations, **where))
+
+    def fail(self, *operations: str, **where: Any) -> Fault:
+        """Answer with a failure of the service, status 500."""
+        return self.add(Fault("InternalFailure", operations=operations, **where))
+
+    def expire(self, **where: Any) -> Fault:
+        """Have iterators expire before they are used."""
+        return self.add(Fault("ExpiredIteratorException", operations=("GetRecords",), **where))
+
+    def kms(self, error: str, *operations: str, **where: Any) -> Fault:
+        """Answer with an error of the key service, such as KMSThrottlingException or KMSDisabledException."""
+        return self.add(Fault(error, operations=operations, **where))
+
+    def slow(self, seconds: float, *operations: str, **where: Any) -> Fault:
+        """Answer late."""
+        return self.add(Fault(seconds=seconds, operations=operations, **where))
+
+    def reset(self, *operations: str, **where: Any) -> Fault:
+        """Reset the connection instead of an answer."""
+        return self.add(Fault(reset=True, operations=operations, **where))
+
+
+class Faults(Breaking):
+    """The faults that are set on one server; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self.chance = random.Random()  # noqa: S311 (nothing secret is drawn from it)
+        """What fractions are drawn from; seed it for a run that can be repeated."""
+
+        self._set: list[Fault] = []
+        self._given = 0
+        self._lock = threading.Lock()
 
     def add(self, fault: Fault) -> Fault:
         """Set a fault; `remove` takes it back."""
@@ -96,39 +150,6 @@ class Faults:
         """What is set, for people and programs to read."""
         with self._lock:
             return [asdict(fault) for fault in self._set]
-
-    @contextmanager
-    def during(self, fault: Fault) -> Iterator[Fault]:
-        """Set a fault for as long as the block runs."""
-        self.add(fault)
-        try:
-            yield fault
-        finally:
-            self.remove(fault.number)
-
-    def throttle(self, *operations: str, **where: Any) -> Fault:
-        """Answer that throughput is exceeded; `where` has other fields of `Fault`."""
-        return self.add(Fault("ProvisionedThroughputExceededException", operations=operations, **where))
-
-    def fail(self, *operations: str, **where: Any) -> Fault:
-        """Answer with a failure of the service, status 500."""
-        return self.add(Fault("InternalFailure", operations=operations, **where))
-
-    def expire(self, **where: Any) -> Fault:
-        """Have iterators expire before they are used."""
-        return self.add(Fault("ExpiredIteratorException", operations=("GetRecords",), **where))
-
-    def kms(self, error: str, *operations: str, **where: Any) -> Fault:
-        """Answer with an error of the key service, such as KMSThrottlingException or KMSDisabledException."""
-        return self.add(Fault(error, operations=operations, **where))
-
-    def slow(self, seconds: float, *operations: str, **where: Any) -> Fault:
-        """Answer late."""
-        return self.add(Fault(seconds=seconds, operations=operations, **where))
-
-    def reset(self, *operations: str, **where: Any) -> Fault:
-        """Reset the connection instead of an answer."""
-        return self.add(Fault(reset=True, operations=operations, **where))
 
     def meet(self, operation: str, stream: str | None, shard: str | None, *, each_record: bool = False) -> Fault | None:
         """The fault that happens to this request or record, if any; it has happened then."""

@@ -18,6 +18,9 @@ _BETWEEN: Final = 16
 _LEADING: Final = 1 << _MOMENT
 """Above the shard's moment; it makes all numbers 56 digits long."""
 
+LAST_BETWEEN: Final = (1 << _BETWEEN) - 1
+"""The last number before that of the next record."""
+
 
 class Number(NamedTuple):
     """What a sequence number says."""

@@ -99,6 +99,12 @@ class LocalKinesis:
             config=ClientConfig(**options),
         )
 
+    def provide(self, stream: str, shards: int = 1) -> None:
+        """See to it that there is a stream of that name; if it has to be made, it has so many shards and is ACTIVE."""
+        with self.engine.lock:
+            if stream not in [found.name for found in self.engine.streams()]:
+                self.engine.create(stream, shards).settles = 0.0
+
     def start(self) -> Self:
         """Serve, and return once requests are answered.
 

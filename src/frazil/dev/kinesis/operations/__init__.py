@@ -7,11 +7,20 @@ from typing import Any, Final
 
 from frazil.dev.kinesis.engine import Engine
 from frazil.dev.kinesis.failures import Refused
-from frazil.dev.kinesis.operations import records, shards, streams
+from frazil.dev.kinesis.operations import account, consumers, records, settings, shards, streams, tags
 
 Operation = Callable[[Engine, dict[str, Any]], dict[str, Any] | None]
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**streams.OPERATIONS, **shards.OPERATIONS, **records.OPERATIONS}
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    **streams.OPERATIONS,
+    **shards.OPERATIONS,
+    **records.OPERATIONS,
+    **settings.OPERATIONS,
+    **consumers.OPERATIONS,
+    **tags.OPERATIONS,
+    **account.OPERATIONS,
+}
+"""All but SubscribeToShard, whose answer is a stream of events."""
 
 
 def carry_out(engine: Engine, operation: str, given: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Which stream a request means: it may give the name, the ARN, or both."""
+"""Which stream or consumer a request means: a stream by its name, its ARN, or both."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from frazil.dev.kinesis import iterators
 from frazil.dev.kinesis.engine import Engine
-from frazil.dev.kinesis.failures import Refused, invalid
-from frazil.dev.kinesis.model import Stream
+from frazil.dev.kinesis.failures import Refused, invalid, not_found
+from frazil.dev.kinesis.model import Consumer, Stream
 
 
 def stream_of(engine: Engine, given: dict[str, Any]) -> Stream:
@@ -25,6 +25,19 @@ def stream_of(engine: Engine, given: dict[str, Any]) -> Stream:
     if name not in (None, stream.name):
         raise invalid(f"StreamName {name} and StreamARN {arn} are not of one stream.")
     return stream
+
+
+def consumer_of_arn(engine: Engine, arn: str) -> tuple[Stream, Consumer]:
+    """The consumer that an ARN names, and its stream.
+
+    Raises:
+        Refused: there is none.
+    """
+    stream = engine.stream_of_arn(arn)
+    found = next((consumer for consumer in stream.consumers.values() if consumer.arn == arn), None)
+    if found is None:
+        raise not_found(f"Consumer {arn} not found.")
+    return stream, found
 
 
 def aimed_at(engine: Engine, given: dict[str, Any]) -> tuple[str | None, str | None]:
