@@ -26,7 +26,7 @@ MISCONFIGURED = 2
 """Exit code: the configuration or the command line is wrong."""
 
 app = App(name="frazil", version=__version__, help="Streams into Apache Iceberg tables, exactly once.")
-dev = App(name="dev", help="A broker and a demo on this machine.")
+dev = App(name="dev", help="Local servers and a demo on this machine.")
 app.command(channels)
 app.command(dev)
 app.command(dlq)
@@ -139,6 +139,26 @@ def kafka(
     from frazil.dev.command import kafka as run_kafka
 
     return run_kafka(port, dir, fresh)
+
+
+@dev.command
+def kinesis(
+    *,
+    port: Annotated[int, Parameter(help="Port on 127.0.0.1; 0 picks a free one.")] = 4567,
+    dir: Annotated[  # noqa: A002 (the option's name)
+        Path | None, Parameter(name=["--dir", "--directory"], help="Where the server keeps its records.")
+    ] = None,
+    fresh: Annotated[bool, Parameter(help="Begin with no streams.", negative=())] = False,
+    quotas: Annotated[bool, Parameter(help="Refuse what exceeds AWS's quotas.")] = True,
+    stream: Annotated[
+        list[str] | None, Parameter(help="A stream that is to be there; made if missing.", negative=())
+    ] = None,
+    shards: Annotated[int, Parameter(help="How many shards such a stream is made with.")] = 1,
+) -> int:
+    """Run a Kinesis-compatible server in the foreground."""
+    from frazil.dev.kinesis.command import kinesis as run_kinesis
+
+    return run_kinesis(port, dir, stream or (), shards, quotas=quotas, fresh=fresh)
 
 
 @dev.command

@@ -1,4 +1,4 @@
-"""A broker's directory belongs to one broker at a time."""
+"""A local server's directory belongs to one server at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def occupied(directory: Path) -> Iterator[IO[str]]:
     and stopped it from working.
 
     Raises:
-        DirectoryInUse: a broker runs on it.
+        DirectoryInUse: a server runs on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "lock").open("w") as file:
@@ -34,16 +34,16 @@ def occupied(directory: Path) -> Iterator[IO[str]]:
         yield file
 
 
-def empty(directory: Path) -> None:
-    """Remove a broker's directory, and nothing else.
+def empty(directory: Path, known_by: str = SETTINGS) -> None:
+    """Remove a server's directory, and nothing else; it has a file named `known_by`.
 
     Raises:
-        DirectoryInUse: a broker runs on it.
+        DirectoryInUse: a server runs on it.
         NotABrokerDirectory: something else is in it.
     """
     if not directory.exists() or not any(directory.iterdir()):
         return
-    if not (directory / SETTINGS).exists():
+    if not (directory / known_by).exists():
         raise NotABrokerDirectory(directory)
     with occupied(directory):
         shutil.rmtree(directory)

@@ -1,4 +1,4 @@
-"""What can go wrong with the local broker; part of the one tree in `frazil.errors`."""
+"""What can go wrong with the local servers; part of the one tree in `frazil.errors`."""
 
 from __future__ import annotations
 
@@ -32,37 +32,36 @@ class BrokerFailed(Terminal):
 
 
 class PortInUse(Terminal):
-    """Somebody else listens on the port the broker is to have."""
+    """Somebody else listens on the port a local server is to have."""
 
     code = "port_in_use"
 
     def __init__(self, port: int) -> None:
         super().__init__(
-            f"port {port} of 127.0.0.1 is in use, perhaps by another broker. Stop that one, or choose another port "
+            f"port {port} of 127.0.0.1 is in use, perhaps by another server. Stop that one, or choose another port "
             "(--port, 0 for any)."
         )
         self.port = port
 
 
 class DirectoryInUse(Terminal):
-    """A broker already runs on the directory."""
+    """A local server already runs on the directory."""
 
     code = "directory_in_use"
 
     def __init__(self, directory: Path) -> None:
         super().__init__(
-            f"a broker already runs on {directory}. Use that one (its address is in server.properties there), stop it, "
-            "or name another directory (--dir)."
+            f"a local server already runs on {directory}. Use that one, stop it, or name another directory (--dir)."
         )
 
 
 class NotABrokerDirectory(Terminal):
-    """A directory to be emptied holds something else than a broker."""
+    """A directory to be emptied holds something else than a local server's records."""
 
     code = "not_a_broker_directory"
 
     def __init__(self, directory: Path) -> None:
         super().__init__(
-            f"{directory} is not emptied: it holds no broker of frazil's. Remove it yourself, or name another "
+            f"{directory} is not emptied: it holds nothing of this server's. Remove it yourself, or name another "
             "directory (--dir)."
         )
