@@ -38,7 +38,9 @@ class Stream:
 class Streams:
     """Looks at streams. Any thread may ask."""
 
-    def __init__(self, client: Any, address: str, arns: Mapping[str, str], interval: float, clock: ServiceClock) -> None:
+    def __init__(
+        self, client: Any, address: str, arns: Mapping[str, str], interval: float, clock: ServiceClock
+    ) -> None:
         """Look with a client of botocore's.
 
         Args:
@@ -58,6 +60,10 @@ class Streams:
     def arn(self, stream: str) -> str | None:
         """The ARN of a stream that is not known by its name alone."""
         return self._arns.get(stream)
+
+    def cluster(self) -> str:
+        """Where the streams that were looked at are, as `TopicFacts.cluster` says; empty if none was."""
+        return next((each.facts.cluster for each in self._known.values()), "")
 
     def names(self) -> list[str]:
         """The names of all streams that there are."""
