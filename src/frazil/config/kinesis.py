@@ -100,6 +100,7 @@ class KinesisSettings(SourceSettings):
     kind: ClassVar[str] = "kinesis"
     classes: ClassVar[tuple[str, ...]] = (CLASS,)
     title: ClassVar[str] = "What is read of Kinesis"
+    metadata_column: ClassVar[str] = "kinesisMetadata"
 
     topics: Annotated[tuple[str, ...], values.by(streams.names)] = Field(validation_alias=Keys(STREAMS), default=())
     """Streams to read, by their names or ARNs, separated by commas. Either this or `frazil.kinesis.streams.regex` is
