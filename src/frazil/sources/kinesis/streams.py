@@ -38,7 +38,9 @@ class Stream:
 class Streams:
     """Looks at streams. Any thread may ask."""
 
-    def __init__(self, client: Any, address: str, arns: Mapping[str, str], interval: float, clock: ServiceClock) -> None:
+    def __init__(
+        self, client: Any, address: str, arns: Mapping[str, str], interval: float, clock: ServiceClock
+    ) -> None:
         """Look with a client of botocore's.
 
         Args:

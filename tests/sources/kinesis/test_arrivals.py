@@ -1,0 +1,71 @@
+"""When the records of checkpoints arrived, as far as their stream still has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.dev.kinesis.support import HOUR, Clock, iterator, make, put, refuses
+
+from frazil.dev.kinesis import LocalKinesis
+from frazil.errors import StreamRefused
+from frazil.model import SourcePartition
+from frazil.sources.kinesis.arrivals import arrivals
+
+SHARD = SourcePartition("orders", "shardId-000000000000")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def local(clock: Clock) -> Iterator[LocalKinesis]:
+    with LocalKinesis(quotas=False, clock=clock) as server:
+        yield server
+
+
+def client(local: LocalKinesis) -> dict[str, str]:
+    keys = {"access_key_id": "testing", "secret_access_key": "testing"}
+    return {"region": local.region, "endpoint": local.endpoint, **keys}
+
+
+def test_a_record_that_is_there_says_when_it_arrived(local: LocalKinesis, clock: Clock) -> None:
+    kinesis = make(local)
+    first = clock.now
+    (earlier,) = put(kinesis, b"a")
+    clock.forward(60)
+    (later,) = put(kinesis, b"b")
+
+    assert arrivals(client(local), {SHARD: int(earlier)}) == {SHARD: int(first * 1000)}
+    assert arrivals(client(local), {SHARD: int(later)}) == {SHARD: int(first * 1000) + 60_000}
+
+
+def test_records_that_retention_has_deleted_are_absent_whether_others_followed_or_not(
+    local: LocalKinesis, clock: Clock
+) -> None:
+    kinesis = make(local, shards=1)
+    (gone,) = put(kinesis, b"a")
+    clock.forward(25 * HOUR)
+
+    assert arrivals(client(local), {SHARD: int(gone)}) == {}
+    put(kinesis, b"b")
+    assert arrivals(client(local), {SHARD: int(gone)}) == {}
+
+
+def test_a_shard_that_others_have_read_too_often_is_asked_again() -> None:
+    with LocalKinesis() as limited:
+        kinesis = make(limited)
+        (number,) = put(kinesis, b"a")
+        place = iterator(kinesis)
+        with refuses("ProvisionedThroughputExceededException"):
+            for _ in range(10):
+                kinesis.get_records(ShardIterator=place)
+
+        assert arrivals(client(limited), {SHARD: int(number)}).keys() == {SHARD}
+
+
+def test_a_stream_that_refuses_is_told(local: LocalKinesis) -> None:
+    with pytest.raises(StreamRefused, match="refused to read orders-x y: ValidationException"):
+        arrivals(client(local), {SourcePartition("orders", "x y"): 1})
