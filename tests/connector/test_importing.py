@@ -25,6 +25,7 @@ from frazil.model import SourcePartition, TableName
 from frazil.names import sanitise
 from frazil.sources import kinds
 from frazil.sources.base import PartitionFacts, TopicFacts
+from frazil.sources.kinesis.checkpointed import CheckpointedRecord
 from frazil.sources.kinesis.checkpoints import Checkpoint, Keeper
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import IMPORTED, Tokens, TopicTokens, encode, key_of, read
@@ -95,10 +96,12 @@ class World:
     @property
     def importer(self) -> Importer:
         streams = {each.topic: each for each in self.streams}
-        return Importer(self.settings, self.catalog, None, streams, self.arrivals)
+        return Importer(self.settings, self.catalog, None, streams, self.look_up)
 
-    def arrivals(self, sequences: Mapping[SourcePartition, int]) -> dict[SourcePartition, int]:
-        return {partition: ARRIVAL for partition, number in sequences.items() if number not in self.gone}
+    def look_up(self, sequences: Mapping[SourcePartition, int]) -> dict[SourcePartition, CheckpointedRecord]:
+        """Records of ten user records each."""
+        record = CheckpointedRecord(ARRIVAL, 10)
+        return {partition: record for partition, number in sequences.items() if number not in self.gone}
 
     def hold(self, tokens: Mapping[str, str], opener: str = "somebody with a command", routes: bool = False) -> None:
         """Have the table hold tokens of the stream's first shards already."""
@@ -212,7 +215,7 @@ def test_a_plan_says_what_would_become_of_each_channel_and_changes_nothing() -> 
 
 def test_a_plan_needs_no_catalog() -> None:
     world = World()
-    importer = Importer(world.settings, None, None, {"orders": facts()}, world.arrivals)
+    importer = Importer(world.settings, None, None, {"orders": facts()}, world.look_up)
 
     (plan,) = importer.plan(Checkpoints("kcl", "orders-app", [Checkpoint(shard(0), NUMBER)]), None, Consent())
 

@@ -23,8 +23,8 @@ from frazil.connector.taking_over import Checkpoints, Consent, Taken
 from frazil.cycle.identity import require_topics
 from frazil.errors import InvalidConfiguration
 from frazil.sources import kinds
-from frazil.sources.kinesis.arrivals import arrivals
 from frazil.sources.kinesis.checkpoint_tables import read
+from frazil.sources.kinesis.checkpointed import look_up
 from frazil.sources.kinesis.checkpoints import Keeper
 from frazil.tables.jvm.asked import Asked
 
@@ -114,7 +114,7 @@ def _imported(
         # Opening the embedded catalog would make it.
         is_there = writes or bool(settings.spark) or (Path(settings.home) / "catalog.db").exists()
         catalog = desk.catalog(to_write=writes) if is_there else None
-        importer = Importer(settings, catalog, registered, facts, partial(arrivals, settings.source.client))
+        importer = Importer(settings, catalog, registered, facts, partial(look_up, settings.source.client))
         with console.status("Reading the tables …"):
             plans = importer.plan(checkpoints, stream, consent)
         for each in plans if writes else ():

@@ -14,7 +14,7 @@ from frazil.connector.registered import Registered
 from frazil.connector.taking_over import (
     Checkpoints,
     Consent,
-    Moments,
+    Known,
     Taken,
     by_stream,
     sequences,
@@ -26,6 +26,7 @@ from frazil.cycle.resets import Move, after
 from frazil.errors import NothingSetUp, TableMissing, TableNotCreated
 from frazil.model import SourcePartition, TableName
 from frazil.sources.base import TopicFacts
+from frazil.sources.kinesis.checkpointed import CheckpointedRecord
 from frazil.sources.kinesis.checkpoints import Checkpoint, Keeper
 from frazil.tables.base import TableCatalog, WritableTable
 from frazil.tables.defaults import DEFAULT_NAMESPACE
@@ -33,8 +34,8 @@ from frazil.tables.rules.tokens import IMPORTED, Tokens
 
 COMMAND: Final = "frazil channels import"
 
-Arrivals: TypeAlias = Callable[[Mapping[SourcePartition, int]], Mapping[SourcePartition, int]]
-"""Gives when records arrived, in ms since the epoch, by their sequence numbers; records that are gone are absent."""
+LookUp: TypeAlias = Callable[[Mapping[SourcePartition, int]], Mapping[SourcePartition, CheckpointedRecord]]
+"""Gives records by their sequence numbers; those that are gone are absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Importer:
         catalog: TableCatalog | None,
         registered: Registered | None,
         facts: Mapping[str, TopicFacts],
-        arrivals: Arrivals,
+        look_up: LookUp,
     ) -> None:
         """Prepare to take over checkpoints.
 
@@ -71,14 +72,14 @@ class Importer:
             catalog: where its tables are; None where there is none yet, and then nothing can be written.
             registered: what the home knows of its last run.
             facts: what the service says of the connector's streams.
-            arrivals: when records arrived, by the sequence number of one of each shard.
+            look_up: gives records of the streams.
         """
         self._settings = settings
         self._catalog = catalog
         self._registered = registered
         self._facts = facts
-        self._arrivals = arrivals
-        self._arrived: Mapping[SourcePartition, int] = {}
+        self._look_up = look_up
+        self._records: Mapping[SourcePartition, CheckpointedRecord] = {}
         source = settings.source
         self._initial = source.initial_timestamp_ms if isinstance(source, KinesisSettings) else None
 
@@ -101,7 +102,7 @@ class Importer:
             TableNotCreated: a table is missing, and none is to be created.
         """
         streams = by_stream(checkpoints, self._facts, stream)
-        self._arrived = self._arrivals(sequences(streams, self._facts))
+        self._records = self._look_up(sequences(streams, self._facts))
         found = []
         for name, topics in self._tables([self._facts[each] for each in sorted(streams)]).items():
             table = self._existing(name, topics)
@@ -171,6 +172,6 @@ class Importer:
     ) -> list[Taken]:
         """What becomes of the channels of some streams, which go to one table."""
         moment = next((each.moment for each in self._facts.values() if each.moment is not None), None)
-        moments = Moments(moment or time.time_ns() // 1_000_000, self._initial, self._arrived)
+        about = Known(moment or time.time_ns() // 1_000_000, self._initial, self._records)
         streams = [(self._facts[stream], checkpoints) for stream, checkpoints in wanted.items()]
-        return taken_over(streams, known, keeper, moments, consent)
+        return taken_over(streams, known, keeper, about, consent)

@@ -10,6 +10,7 @@ from frazil.cycle.identity import replaced
 from frazil.errors import ChannelAhead, CheckpointExpired, CheckpointOfOtherStream, NoCheckpoints, ResetRefused
 from frazil.model import PartitionId, Position, SourcePartition
 from frazil.sources.base import TopicFacts
+from frazil.sources.kinesis.checkpointed import CheckpointedRecord
 from frazil.sources.kinesis.checkpoints import Checkpoint, Keeper, finished, position
 from frazil.sources.kinesis.positions import BEGINNING, END
 from frazil.tables.rules.tokens import Tokens
@@ -41,17 +42,17 @@ class Consent:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
-    """What is known of times, in ms since the epoch."""
+class Known:
+    """What else is to be known to understand checkpoints."""
 
     now: int
-    """What time it is at the service."""
+    """What time it is at the service, in ms since the epoch."""
 
     initial: int | None
-    """When reading was to begin for those who begin at a time; None if that is not known."""
+    """When reading was to begin for those who begin at a time, likewise; None if that is not known."""
 
-    arrived: Mapping[SourcePartition, int]
-    """When the records of checkpoints arrived; those that are gone are absent."""
+    records: Mapping[SourcePartition, CheckpointedRecord]
+    """The records that checkpoints are at; those that are gone are absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ class Taken:
     target: Position
     """Where it goes on from then on."""
 
-    covered_by: int | None
-    """By when what had come is covered, in ms since the epoch; None where that is not known."""
+    covered_by: int
+    """By when what had come is covered, in ms since the epoch, or what retention takes is to be noticed."""
 
     is_doubtful: bool = False
     """Whether the record of the checkpoint is gone, and so may be what followed."""
@@ -157,7 +158,7 @@ def taken_over(
     wanted: Iterable[tuple[TopicFacts, Sequence[Checkpoint]]],
     known: Tokens | None,
     keeper: Keeper,
-    moments: Moments,
+    about: Known,
     consent: Consent,
 ) -> list[Taken]:
     """What becomes of the channels of some streams, which go to one table.
@@ -166,7 +167,7 @@ def taken_over(
         wanted: the streams, and their checkpoints.
         known: the connector's tokens in the table.
         keeper: whose the checkpoints are.
-        moments: what is known of times.
+        about: what else is known.
         consent: what is allowed.
 
     Raises:
@@ -176,7 +177,7 @@ def taken_over(
         ResetRefused: records of a stream go to several tables, each with tokens of its own.
     """
     taken = [
-        each for facts, checkpoints in wanted for each in _taken_of(facts, checkpoints, known, keeper, moments, consent)
+        each for facts, checkpoints in wanted for each in _taken_of(facts, checkpoints, known, keeper, about, consent)
     ]
     ahead = [each for each in taken if each.held is not None and each.target < each.held]
     if ahead and not consent.loss:
@@ -197,7 +198,7 @@ def _taken_of(
     checkpoints: Sequence[Checkpoint],
     known: Tokens | None,
     keeper: Keeper,
-    moments: Moments,
+    about: Known,
     consent: Consent,
 ) -> Iterator[Taken]:
     """What becomes of the channels of one stream."""
@@ -209,7 +210,8 @@ def _taken_of(
     held = {} if known is None or replaced(known, facts) else _held(known, facts.topic)
     by_shard: dict[PartitionId, Checkpoint] = {each.shard: each for each in checkpoints}
     places: dict[PartitionId, Position | None] = {
-        shard: position(each, moments.now, moments.initial) for shard, each in by_shard.items()
+        shard: position(each, about.records.get(SourcePartition(facts.topic, shard)), about.now, about.initial)
+        for shard, each in by_shard.items()
     }
     there = {each.id for each in facts.partitions}
     gone = {str(shard) for shard, place in (*places.items(), *held.items()) if shard not in there and _is_open(place)}
@@ -219,9 +221,10 @@ def _taken_of(
     for each in facts.partitions:
         partition, checkpoint = SourcePartition(facts.topic, each.id), by_shard.get(each.id)
         target = places.get(each.id) or (END if each.id in done else held.get(each.id) or BEGINNING)
-        arrived = moments.arrived.get(partition)
-        is_doubtful = arrived is None and checkpoint is not None and checkpoint.is_record
-        yield Taken(partition, checkpoint, held.get(each.id), target, arrived or moments.now, is_doubtful)
+        record = about.records.get(partition)
+        is_doubtful = record is None and checkpoint is not None and checkpoint.is_record
+        covered_by = record.arrival if record else about.now
+        yield Taken(partition, checkpoint, held.get(each.id), target, covered_by, is_doubtful)
 
 
 def _held(known: Tokens, stream: str) -> dict[PartitionId, Position]:

@@ -8,6 +8,7 @@ import pytest
 
 from frazil.errors import CheckpointUnreadable
 from frazil.sources.base import PartitionFacts
+from frazil.sources.kinesis.checkpointed import CheckpointedRecord
 from frazil.sources.kinesis.checkpoints import Checkpoint, finished, of_kcl, of_openflow, position
 
 SHARD = "shardId-000000000003"
@@ -19,8 +20,8 @@ def lease(key: str = SHARD, checkpoint: str = NUMBER, **others: object) -> dict[
     return {"leaseKey": key, "checkpoint": checkpoint, "leaseOwner": "worker-1", "leaseCounter": Decimal(7), **others}
 
 
-def token(checkpoint: Checkpoint, initial: int | None = None) -> str | None:
-    found = position(checkpoint, NOW, initial)
+def token(checkpoint: Checkpoint, initial: int | None = None, record: CheckpointedRecord | None = None) -> str | None:
+    found = position(checkpoint, record, NOW, initial)
     return None if found is None else found.last
 
 
@@ -42,6 +43,16 @@ def test_a_lease_says_where_to_go_on(row: dict[str, object], written: str, expec
 
     assert (found.shard, found.stream, found.written) == (SHARD, None, written)
     assert token(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("sub", "user_records", "expected"),
+    [(0, None, NUMBER), (0, 3, f"{NUMBER}:0"), (1, 3, f"{NUMBER}:1"), (2, 3, NUMBER), (0, 1, NUMBER)],
+)
+def test_of_a_record_that_is_there_it_is_known_whether_all_of_it_was_read(
+    sub: int, user_records: int | None, expected: str
+) -> None:
+    assert token(Checkpoint(SHARD, NUMBER, sub), record=CheckpointedRecord(NOW, user_records)) == expected
 
 
 def test_a_lease_of_several_streams_says_which_stream_made_when_in_which_account() -> None:

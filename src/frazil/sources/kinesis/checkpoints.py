@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 from frazil.errors import CheckpointUnreadable
 from frazil.model import PartitionId
 from frazil.sources.base import PartitionFacts
+from frazil.sources.kinesis.checkpointed import CheckpointedRecord
 from frazil.sources.kinesis.positions import BEGINNING, END, KinesisPosition, after, at_time
 
 Keeper: TypeAlias = Literal["kcl", "openflow"]
@@ -102,11 +103,14 @@ def of_openflow(rows: Iterable[Row]) -> Iterator[Checkpoint]:
         yield Checkpoint(str(shard), str(row.get("sequenceNumber") or ""), stream=str(stream))
 
 
-def position(checkpoint: Checkpoint, now: int, initial: int | None) -> KinesisPosition | None:
+def position(
+    checkpoint: Checkpoint, record: CheckpointedRecord | None, now: int, initial: int | None
+) -> KinesisPosition | None:
     """Where to go on; None where nothing was read.
 
     Args:
         checkpoint: how far somebody came.
+        record: the record that it is at; None where it is at none, or at one that is gone.
         now: what time it is at the service, in ms since the epoch.
         initial: when reading was to begin for those who begin at a time, in ms since the epoch, if that is known.
 
@@ -131,13 +135,20 @@ def position(checkpoint: Checkpoint, now: int, initial: int | None) -> KinesisPo
                 "Write frazil.kinesis.initial.position=AT_TIMESTAMP and frazil.kinesis.initial.timestamp.",
             )
         case place if checkpoint.is_record:
-            return after(int(place), checkpoint.sub)
+            return after(int(place), None if _is_whole(checkpoint.sub, record) else checkpoint.sub)
         case place:
             raise CheckpointUnreadable(
                 checkpoint.shard,
                 f"is {place[:140]!r}, which is neither a sequence number nor a word for a place",
                 "Check that the table is one of checkpoints.",
             )
+
+
+def _is_whole(sub: int | None, record: CheckpointedRecord | None) -> bool:
+    """Whether all of the record was read; the KCL gives a record that is not aggregated the sub-sequence number 0."""
+    if sub is None:
+        return True
+    return record is not None and (record.user_records is None or sub >= record.user_records - 1)
 
 
 def finished(shards: Sequence[PartitionFacts], known: Iterable[PartitionId]) -> set[PartitionId]:

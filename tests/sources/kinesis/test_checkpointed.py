@@ -1,4 +1,4 @@
-"""When the records of checkpoints arrived, as far as their stream still has them."""
+"""The records that checkpoints are at, as far as their stream still has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.dev.kinesis.support import HOUR, Clock, iterator, make, put, refuses
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import StreamRefused
 from frazil.model import SourcePartition
-from frazil.sources.kinesis.arrivals import arrivals
+from frazil.sources.kinesis.checkpointed import CheckpointedRecord, look_up
 
 SHARD = SourcePartition("orders", "shardId-000000000000")
 
@@ -38,8 +38,8 @@ def test_a_record_that_is_there_says_when_it_arrived(local: LocalKinesis, clock:
     clock.forward(60)
     (later,) = put(kinesis, b"b")
 
-    assert arrivals(client(local), {SHARD: int(earlier)}) == {SHARD: int(first * 1000)}
-    assert arrivals(client(local), {SHARD: int(later)}) == {SHARD: int(first * 1000) + 60_000}
+    assert look_up(client(local), {SHARD: int(earlier)}) == {SHARD: CheckpointedRecord(int(first * 1000), None)}
+    assert look_up(client(local), {SHARD: int(later)}) == {SHARD: CheckpointedRecord(int(first * 1000) + 60_000, None)}
 
 
 def test_records_that_retention_has_deleted_are_absent_whether_others_followed_or_not(
@@ -49,9 +49,9 @@ def test_records_that_retention_has_deleted_are_absent_whether_others_followed_o
     (gone,) = put(kinesis, b"a")
     clock.forward(25 * HOUR)
 
-    assert arrivals(client(local), {SHARD: int(gone)}) == {}
+    assert look_up(client(local), {SHARD: int(gone)}) == {}
     put(kinesis, b"b")
-    assert arrivals(client(local), {SHARD: int(gone)}) == {}
+    assert look_up(client(local), {SHARD: int(gone)}) == {}
 
 
 def test_a_shard_that_others_have_read_too_often_is_asked_again() -> None:
@@ -63,9 +63,9 @@ def test_a_shard_that_others_have_read_too_often_is_asked_again() -> None:
             for _ in range(10):
                 kinesis.get_records(ShardIterator=place)
 
-        assert arrivals(client(limited), {SHARD: int(number)}).keys() == {SHARD}
+        assert look_up(client(limited), {SHARD: int(number)}).keys() == {SHARD}
 
 
 def test_a_stream_that_refuses_is_told(local: LocalKinesis) -> None:
     with pytest.raises(StreamRefused, match="refused to read orders-x y: ValidationException"):
-        arrivals(client(local), {SourcePartition("orders", "x y"): 1})
+        look_up(client(local), {SourcePartition("orders", "x y"): 1})

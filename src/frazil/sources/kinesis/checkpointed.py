@@ -1,20 +1,23 @@
-"""When records arrived whose sequence numbers are known: what came before has been read by whoever read them."""
+"""The records that checkpoints are at, as far as their streams still have them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from frazil.model import SourcePartition
 from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.aggregation import split
 from frazil.sources.kinesis.client import connect
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.positions import at_record
 from frazil.sources.kinesis.pulling import Answer, Puller
+from frazil.sources.kinesis.shard_reading import RawRecord
 
 _AT_ONCE: Final = 16
 """Shards looked at at the same time."""
@@ -26,8 +29,21 @@ _GAP: Final = 0.25
 """Seconds between two calls for one shard: it takes five a second."""
 
 
-def arrivals(client: Mapping[str, str], sequences: Mapping[SourcePartition, int]) -> dict[SourcePartition, int]:
-    """When a record of each shard arrived, in ms since the epoch; those whose records are gone are absent.
+@dataclass(frozen=True, slots=True)
+class CheckpointedRecord:
+    """What a checkpoint is at."""
+
+    arrival: int
+    """When it arrived, in ms since the epoch: what had come by then was read by whoever read it."""
+
+    user_records: int | None
+    """How many user records it has; None for one that is not aggregated."""
+
+
+def look_up(
+    client: Mapping[str, str], sequences: Mapping[SourcePartition, int]
+) -> dict[SourcePartition, CheckpointedRecord]:
+    """A record of each shard; those whose records are gone are absent.
 
     Args:
         client: what clients of AWS's are configured with.
@@ -39,16 +55,21 @@ def arrivals(client: Mapping[str, str], sequences: Mapping[SourcePartition, int]
     asked = connect(client)
     address = faults.address_of(client)
 
-    def arrival(partition: SourcePartition) -> int | None:
+    def record(partition: SourcePartition) -> RawRecord | None:
         with faults.asking(address, f"read {partition}"):
-            return _arrival(asked, partition, client.get(f"arn.{partition.topic}"), sequences[partition])
+            return _record(asked, partition, client.get(f"arn.{partition.topic}"), sequences[partition])
 
-    with ThreadPoolExecutor(_AT_ONCE, "frazil-arrivals") as pool:
-        found = zip(sequences, pool.map(arrival, sequences), strict=True)
-        return {partition: moment for partition, moment in found if moment is not None}
+    with ThreadPoolExecutor(_AT_ONCE, "frazil-checkpoints") as pool:
+        found = zip(sequences, pool.map(record, sequences), strict=True)
+        return {partition: _described(each) for partition, each in found if each is not None}
 
 
-def _arrival(client: Any, partition: SourcePartition, arn: str | None, sequence: int) -> int | None:
+def _described(record: RawRecord) -> CheckpointedRecord:
+    parts = split(record.data)
+    return CheckpointedRecord(record.arrival, None if parts is None else len(parts))
+
+
+def _record(client: Any, partition: SourcePartition, arn: str | None, sequence: int) -> RawRecord | None:
     puller = Puller(client, 1)
     iterator: str | None = None
     for last in (*[False] * (_TRIES - 1), True):
@@ -62,7 +83,7 @@ def _arrival(client: Any, partition: SourcePartition, arn: str | None, sequence:
                 raise
         else:
             if _says(answer):
-                return next((each.arrival for each in answer.records if int(each.sequence) == sequence), None)
+                return next((each for each in answer.records if int(each.sequence) == sequence), None)
             iterator = answer.iterator
         time.sleep(_GAP)
     return None
