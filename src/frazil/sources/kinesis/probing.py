@@ -1,4 +1,4 @@
-"""Looking whether anything has come to shards in which there was nothing: one record asked for each, from the driver."""
+"""Looking whether anything has come to shards in which there was nothing: the driver asks for one record of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from frazil.model import SourcePartition
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
 from frazil.sources.kinesis.iterators import iterator_at
-from frazil.sources.kinesis.positions import END, KinesisPosition
+from frazil.sources.kinesis.positions import END
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.streams import Streams
 from frazil.sources.kinesis.watch import Watch
@@ -83,8 +83,3 @@ class Prober:
         else:
             known.read_through = answer.date - answer.behind
             known.keep(answer.iterator, now)
-
-
-def is_readable(position: KinesisPosition | None) -> bool:
-    """Whether anything may come behind a position."""
-    return position is None or not position.ended

@@ -61,6 +61,10 @@ class Streams:
         """The ARN of a stream that is not known by its name alone."""
         return self._arns.get(stream)
 
+    def cluster(self) -> str:
+        """Where the streams that were looked at are, as `TopicFacts.cluster` says; empty if none was."""
+        return next((each.facts.cluster for each in self._known.values()), "")
+
     def names(self) -> list[str]:
         """The names of all streams that there are."""
         found: list[str] = []
