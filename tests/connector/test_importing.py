@@ -46,11 +46,6 @@ NOTHING = Consent()
 LATER = "49590338271490256608559692538361571095921575989136588899"
 
 
-@pytest.fixture(autouse=True)
-def kinesis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "_packages", {**kinds._packages, "kinesis": "frazil.sources.kinesis"})
-
-
 def facts(*shards: PartitionFacts, stream: str = "orders", created: int = CREATED) -> TopicFacts:
     cluster = f"aws:eu-central-1:{ACCOUNT}"
     return TopicFacts(stream, cluster, str(created * 1000 + 123), shards or (PartitionFacts(shard(0)),), MOMENT, DAY)
