@@ -138,7 +138,9 @@ def _rows(settings: ConnectorSettings, done: Import) -> Iterator[dict[str, Any]]
 
 def _print(plans: Sequence[Import], checkpoints: Checkpoints, *, writes: bool) -> None:
     output = Console(width=None if sys.stdout.isatty() else 200)
-    table = RichTable("stream", "shard", "table", "checkpoint", "the channel has", "it gets", "what it means")
+    table = RichTable()
+    for name in ("stream", "shard", "table", "checkpoint", "the channel has", "it gets", "what it means"):
+        table.add_column(name, overflow="fold")  # a part of a sequence number tells nothing
     for plan in plans:
         for each in plan.taken:
             texts = (
@@ -155,7 +157,7 @@ def _print(plans: Sequence[Import], checkpoints: Checkpoints, *, writes: bool) -
     streams = {each.partition.topic for plan in plans for each in plan.taken}
     others = sum(each.stream is not None and each.stream not in streams for each in checkpoints.found)
     if others:
-        output.print(cell(f"{others} checkpoints of other streams are left alone."))
+        output.print(cell(f"Checkpoints of other streams, which are left alone: {others}."))
     for plan in plans:
         output.print(cell(f"{plan.name}: {'it is made' if plan.table is None else f'owner: {plan.owner}'}."))
     if writes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from tests.dev.kinesis.support import HOUR, Clock, iterator, make, put, refuses
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import StreamRefused
 from frazil.model import SourcePartition
+from frazil.sources.kinesis.aggregation import MAGIC
 from frazil.sources.kinesis.checkpointed import CheckpointedRecord, look_up
 
 SHARD = SourcePartition("orders", "shardId-000000000000")
@@ -42,6 +44,12 @@ def test_a_record_that_is_there_says_when_it_arrived(local: LocalKinesis, clock:
     assert look_up(client(local), {SHARD: int(later)}) == {SHARD: CheckpointedRecord(int(first * 1000) + 60_000, None)}
 
 
+def test_an_aggregated_record_says_how_many_user_records_it_has(local: LocalKinesis, clock: Clock) -> None:
+    (number,) = put(make(local), aggregated(b"a", b"b", b"c"))
+
+    assert look_up(client(local), {SHARD: int(number)}) == {SHARD: CheckpointedRecord(int(clock.now * 1000), 3)}
+
+
 def test_records_that_retention_has_deleted_are_absent_whether_others_followed_or_not(
     local: LocalKinesis, clock: Clock
 ) -> None:
@@ -69,3 +77,10 @@ def test_a_shard_that_others_have_read_too_often_is_asked_again() -> None:
 def test_a_stream_that_refuses_is_told(local: LocalKinesis) -> None:
     with pytest.raises(StreamRefused, match="refused to read orders-x y: ValidationException"):
         look_up(client(local), {SourcePartition("orders", "x y"): 1})
+
+
+def aggregated(*values: bytes) -> bytes:
+    """User records as Amazon's producer library packs them, all under one partition key."""
+    records = (b"\x08\x00\x1a" + bytes([len(each)]) + each for each in values)
+    message = b"\x0a\x03key" + b"".join(b"\x1a" + bytes([len(each)]) + each for each in records)
+    return MAGIC + message + hashlib.md5(message, usedforsecurity=False).digest()
