@@ -5,8 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from frazil.errors import CheckpointUnreadable
+from frazil.model import PartitionId
 from frazil.sources.base import PartitionFacts
 from frazil.sources.kinesis.checkpointed import CheckpointedRecord
 from frazil.sources.kinesis.checkpoints import Checkpoint, finished, of_kcl, of_openflow, position
@@ -116,3 +119,21 @@ def test_shards_without_a_lease_were_finished_if_shards_with_one_descend_from_th
     assert finished(shards, ["2", "1", "6"]) == {"0"}
     assert finished(shards, ["3", "0"]) == set()
     assert finished(shards, []) == set()
+
+
+@given(st.data())
+def test_finished_are_exactly_those_without_a_lease_from_which_some_with_one_descend(data: st.DataObject) -> None:
+    shards: list[PartitionFacts] = []
+    for number in range(data.draw(st.integers(0, 12))):
+        parents = data.draw(st.lists(st.sampled_from(range(number)), max_size=2, unique=True)) if number else []
+        shards.append(PartitionFacts(str(number), tuple(map(str, parents))))
+    known = data.draw(st.sets(st.sampled_from([each.id for each in shards]))) if shards else set()
+
+    expected = {each.id for each in shards if each.id not in known and known & descendants(str(each.id), shards)}
+
+    assert finished(shards, known) == expected
+
+
+def descendants(shard: str, shards: list[PartitionFacts]) -> set[PartitionId]:
+    children = {each.id for each in shards if shard in each.parents}
+    return children.union(*(descendants(str(each), shards) for each in children))
