@@ -13,6 +13,7 @@ import structlog
 from moto import mock_aws
 from pyspark.sql import SparkSession
 from tests.dev.kinesis.support import make, records, settled, shard_id
+from tests.support.aggregated import aggregated
 
 from frazil import Connector
 from frazil.cli import main
@@ -39,13 +40,18 @@ def test_a_connector_goes_on_where_the_kcl_was_from_its_first_start_on(
     settled(kinesis, "taken")
     put(kinesis, range(10, 20), LOW)
     read = records(kinesis, 2, name="taken")
+    users = [json.dumps({"n": number}).encode() for number in range(200, 204)]
+    within = kinesis.put_record(
+        StreamName="taken", Data=aggregated(*users, key="b"), PartitionKey="b", ExplicitHashKey=HIGH
+    )["SequenceNumber"]
+    put(kinesis, range(204, 206), HIGH)
     file = tmp_path / "taken.json"
     file.write_text(json.dumps(configuration(local, lake)))
 
     with mock_aws():
         leases(
             {"leaseKey": shard_id(0), "checkpoint": "SHARD_END"},
-            {"leaseKey": shard_id(1), "checkpoint": "TRIM_HORIZON"},
+            {"leaseKey": shard_id(1), "checkpoint": within, "checkpointSubSequenceNumber": 1},
             {"leaseKey": shard_id(2), "checkpoint": read[3]["SequenceNumber"], "checkpointSubSequenceNumber": 0},
         )
         planned = type_in("channels", "import", "--connector", str(file), "--from-kcl", "kcl-app")
@@ -60,11 +66,12 @@ def test_a_connector_goes_on_where_the_kcl_was_from_its_first_start_on(
     assert "Done. Start the connector" in said
     assert [(each["shard"], each["offset_token_before"]) for each in told] == [
         (shard_id(0), "SHARD_END"),
-        (shard_id(1), "TRIM_HORIZON"),
+        (shard_id(1), f"{within}:1"),
         (shard_id(2), read[3]["SequenceNumber"]),
         (shard_id(3), "TRIM_HORIZON"),
     ]
-    assert landed(spark, lake, local, {*range(14, 20), *range(100, 110)}) == [*range(14, 20), *range(100, 110)]
+    behind = [*range(14, 20), *range(202, 206)]
+    assert landed(spark, lake, local, {*behind}) == behind
 
 
 def landed(spark: SparkSession, lake: Path, local: LocalKinesis, expected: set[int]) -> list[int]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import pytest
 from tests.dev.kinesis.support import HOUR, Clock, iterator, make, put, refuses
+from tests.support.aggregated import aggregated
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import StreamRefused
 from frazil.model import SourcePartition
-from frazil.sources.kinesis.aggregation import MAGIC
 from frazil.sources.kinesis.checkpointed import CheckpointedRecord, look_up
 
 SHARD = SourcePartition("orders", "shardId-000000000000")
@@ -77,10 +76,3 @@ def test_a_shard_that_others_have_read_too_often_is_asked_again() -> None:
 def test_a_stream_that_refuses_is_told(local: LocalKinesis) -> None:
     with pytest.raises(StreamRefused, match="refused to read orders-x y: ValidationException"):
         look_up(client(local), {SourcePartition("orders", "x y"): 1})
-
-
-def aggregated(*values: bytes) -> bytes:
-    """User records as Amazon's producer library packs them, all under one partition key."""
-    records = (b"\x08\x00\x1a" + bytes([len(each)]) + each for each in values)
-    message = b"\x0a\x03key" + b"".join(b"\x1a" + bytes([len(each)]) + each for each in records)
-    return MAGIC + message + hashlib.md5(message, usedforsecurity=False).digest()
