@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import boto3
 import psutil
+
 from common import CONSOLE, Columns, described, machine, plain, show
 
 STREAM: Final = "bench"

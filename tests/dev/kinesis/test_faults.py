@@ -46,6 +46,16 @@ def test_a_failure_of_the_service_has_status_500(local: LocalKinesis) -> None:
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
 
 
+def test_a_failure_has_the_status_that_was_asked_for(local: LocalKinesis) -> None:
+    kinesis = make(local)
+    local.faults.fail("ListShards", times=1, status=502)
+
+    with refuses("InternalFailure") as refused:
+        kinesis.list_shards(StreamName="orders")
+
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 502
+
+
 def test_an_iterator_expires_on_demand(local: LocalKinesis) -> None:
     kinesis = make(local)
     local.faults.expire(times=1)
@@ -142,4 +152,5 @@ def test_faults_are_set_over_http_as_well(local: LocalKinesis) -> None:
     assert httpx.delete(f"{url}/{fault['number']}").json() == []
     put(kinesis, b"x")
     assert httpx.post(url, json={"eror": "x"}).status_code == 400
+    assert httpx.post(url, json={"operations": "PutRecord"}).status_code == 400
     assert httpx.post(url, content=b"{").status_code == 400

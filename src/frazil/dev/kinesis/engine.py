@@ -217,11 +217,11 @@ class Engine:
     def trim_shard(self, stream: Stream, shard: Shard) -> None:
         """Remove the records of a shard that are past their retention."""
         horizon = self.horizon(stream)
-        oldest = next(self.store.read(shard, shard.trimmed + 1, 1), None)
+        oldest = self.store.first_since(shard, 0)
         if oldest is None or oldest.arrival >= horizon:
             return
         kept = self.store.first_since(shard, horizon)
-        shard.trimmed = shard.count if kept is None else kept - 1
+        shard.trimmed = shard.count if kept is None else kept.ordinal - 1
         self.store.trim(shard, shard.trimmed)
         self.save(stream)
 

@@ -25,6 +25,9 @@ class Fault:
     error: str | None = None
     """The name of the error that is answered; None for none."""
 
+    status: int | None = None
+    """The HTTP status of the error, where it is not the usual one."""
+
     reset: bool = False
     """The connection is reset instead of an answer."""
 
@@ -61,7 +64,7 @@ class Fault:
     def refused(self) -> Refused:
         """The error that is answered."""
         code = self.error or "InternalFailure"
-        return Refused(code, f"{code} was asked for (fault {self.number}).", _STATUS.get(code, 400))
+        return Refused(code, f"{code} was asked for (fault {self.number}).", self.status or _STATUS.get(code, 400))
 
 
 class Breaking(ABC):
