@@ -7,7 +7,7 @@ import random
 import httpx2 as httpx
 import pytest
 from botocore.exceptions import ConnectionClosedError, HTTPClientError
-from tests.dev.kinesis.support import data, iterator, make, put, records, refuses, shard_id
+from tests.dev.kinesis.support import answers, data, iterator, make, put, records, refuses, shard_id
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.dev.kinesis.faults import Fault
@@ -116,6 +116,16 @@ def test_a_slow_answer_comes(local: LocalKinesis) -> None:
 
     assert records(kinesis) == []
     assert local.faults.all() == []
+
+
+def test_an_answer_without_records_is_no_end_and_nothing_is_passed_over(local: LocalKinesis) -> None:
+    kinesis = make(local)
+    put(kinesis, b"1", b"2")
+    local.faults.empty(times=2)
+
+    counts = [(len(answer["Records"]), answer["MillisBehindLatest"]) for answer in answers(kinesis, iterator(kinesis))]
+
+    assert counts == [(0, 1), (0, 1), (2, 0)]
 
 
 def test_a_fraction_of_requests_meets_the_fault(local: LocalKinesis) -> None:

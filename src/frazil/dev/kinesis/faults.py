@@ -34,6 +34,9 @@ class Fault:
     seconds: float = 0.0
     """How long the answer takes, besides."""
 
+    empty: bool = False
+    """GetRecords gives no records though there are some, as it may at any time; it goes on where it was."""
+
     operations: Sequence[str] = ()
     """The operations it happens to; all when empty."""
 
@@ -114,6 +117,10 @@ class Breaking(ABC):
     def slow(self, seconds: float, *operations: str, **where: Any) -> Fault:
         """Answer late."""
         return self.add(Fault(seconds=seconds, operations=operations, **where))
+
+    def empty(self, **where: Any) -> Fault:
+        """Answer GetRecords without records, though there are some."""
+        return self.add(Fault(empty=True, operations=("GetRecords",), **where))
 
     def reset(self, *operations: str, **where: Any) -> Fault:
         """Reset the connection instead of an answer."""

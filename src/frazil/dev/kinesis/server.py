@@ -75,7 +75,6 @@ class LocalKinesis:
         self._quotas = quotas
         self._clock = clock
         self._engine: Engine | None = None
-        self._thread: _Thread | None = None
         self._held = ExitStack()
 
     @property
@@ -119,25 +118,26 @@ class LocalKinesis:
             PortInUse: somebody else listens on its port.
             DirectoryInUse: another server runs on its directory.
         """
-        if self._thread is not None:
+        if self._engine is not None:
             return self
         if not is_free(self.port):
             raise PortInUse(self.port)
         with ExitStack() as held:
             directory = self.directory or Path(held.enter_context(tempfile.TemporaryDirectory()))
             held.enter_context(occupied(directory))
-            self._engine = Engine(Store(directory / RECORDS), self._clock, quotas=self._quotas, faults=self.faults)
-            held.callback(self._engine.close)
-            self._thread = _Thread(self._engine, self.port)
-            held.callback(self._thread.end)
-            self._thread.begin()
+            engine = Engine(Store(directory / RECORDS), self._clock, quotas=self._quotas, faults=self.faults)
+            held.callback(engine.close)
+            thread = _Thread(engine, self.port)
+            held.callback(thread.end)
+            thread.begin()
             self._held = held.pop_all()
+        self._engine = engine
         return self
 
     def stop(self) -> None:
         """End all connections, and free the directory."""
         self._held.close()
-        self._thread = self._engine = None
+        self._engine = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -163,9 +163,9 @@ class _Thread:
         """Listen, then serve."""
         try:
             self._server = self._loop.run_until_complete(self._listen())
-        except OSError:
+        except OSError as error:
             self._loop.close()
-            raise PortInUse(self._port) from None
+            raise PortInUse(self._port) from error
         self._thread.start()
 
     def end(self) -> None:
@@ -193,7 +193,7 @@ class _Thread:
                 with suppress(asyncio.CancelledError):
                     await TCPServer(application, self._loop, config, self._context, {}, reader, writer)
             finally:
-                del self._connections[client]
+                self._connections.pop(client, None)
 
         return await asyncio.start_server(connected, LOOPBACK, self._port, backlog=config.backlog)
 
