@@ -36,6 +36,41 @@ def test_a_valid_file_whose_connector_is_called_otherwise_in_tables_says_how(
     assert (code, capsys.readouterr().out) == (0, said)
 
 
+def test_a_file_of_openflows_is_valid_under_the_name_of_its_application(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "orders.json"
+    file.write_text(
+        '{"AWS Kinesis Application Name": "ORDERS", "AWS Kinesis Region": "eu-central-1", '
+        '"AWS Kinesis Stream Name": "orders", "AWS Access Key ID": "hush", "AWS Secret Access Key": "hush"}'
+    )
+
+    code = main(["validate", str(file)])
+    structlog.reset_defaults()
+
+    assert (code, capsys.readouterr().out) == (0, "ORDERS: valid\n")
+
+
+def test_problems_of_a_file_of_openflows_are_told_without_its_secrets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "orders.json"
+    file.write_text('{"AWS Kinesis Region": "Frankfurt", "AWS Access Key ID": "hush"}')
+
+    code = main(["validate", str(file)])
+    structlog.reset_defaults()
+    said = capsys.readouterr().err
+
+    assert code == 2
+    assert [line.split(":")[0].strip() for line in said.splitlines() if line.startswith("  ")] == [
+        "AWS Access Key ID",
+        "AWS Kinesis Application Name",
+        "AWS Kinesis Region",
+        "AWS Kinesis Stream Name",
+    ]
+    assert "hush" not in said
+
+
 @pytest.fixture
 def home(orders_home: Path) -> Path:
     return orders_home

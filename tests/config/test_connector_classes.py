@@ -99,7 +99,8 @@ def test_a_class_nobody_brought_names_all_there_are() -> None:
     assert text == (
         "'tests.streamsconnector' is not possible; write 'frazil.KafkaConnector', "
         "'com.snowflake.kafka.connector.SnowflakeSinkConnector', "
-        "'com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector' or 'tests.StreamsConnector'."
+        "'com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector', 'frazil.KinesisConnector' "
+        "or 'tests.StreamsConnector'."
     )
 
 

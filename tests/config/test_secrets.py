@@ -28,6 +28,14 @@ from frazil.config.secrets import is_secret, mask
         "spark.sql.catalog.lake.s3.sse.key",
         "spark.sql.catalog.lake.adls.connection-string.account",
         "spark.sql.catalog.lake.header.Authorization",
+        "frazil.kinesis.access.key.id",
+        "frazil.kinesis.secret.access.key",
+        "frazil.kinesis.session.token",
+        "frazil.kinesis.role.external.id",
+        "AWS Access Key ID",
+        "AWS Secret Access Key",
+        "Snowflake Private Key",
+        "Snowflake Private Key Password",
         "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
     ],
 )
@@ -36,7 +44,17 @@ def test_keys_that_hold_secrets_are_known(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["name", "topics", "key.converter", "bootstrap.servers", "spark.master", "consumer.sasl.mechanism"]
+    "key",
+    [
+        "frazil.kinesis.region",
+        "frazil.kinesis.role.arn",
+        "name",
+        "topics",
+        "key.converter",
+        "bootstrap.servers",
+        "spark.master",
+        "consumer.sasl.mechanism",
+    ],
 )
 def test_ordinary_keys_are_no_secrets(key: str) -> None:
     assert not is_secret(key)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tests.memory.sequences import positions as sequences
 
 from frazil.errors import BrokerUnavailable, NoStartingOffset
-from frazil.model import PartitionId, Position, Range, ReaderSpec, RecordOffset, SourcePartition
+from frazil.model import PartitionId, Position, Range, ReaderSpec, RecordOffset, SourcePartition, StagedRange
 from frazil.sources import kinds
-from frazil.sources.base import Acknowledgement, PartitionFacts, TopicFacts
+from frazil.sources.base import Acknowledgement, PartitionFacts, Rest, TopicFacts
 from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
 from frazil.sources.kafka.positions import KafkaPosition, of_kafka
@@ -127,6 +127,15 @@ class MemoryCluster:
         self.knows_epochs = True
         """Whether it tells leader epochs; old clusters do not."""
 
+        self.resting: dict[SourcePartition, Rest] = {}
+        """Partitions that are better not read just now."""
+
+        self.moment: int | None = None
+        """What time it is there, in ms since the epoch, for whoever reads to the end; None: it does not tell."""
+
+        self.retention: int | None = None
+        """How long it keeps records, in ms."""
+
         self.on_request: Callable[[str], object] = lambda _: None
         """Called with the name of a request before it is answered; what it raises is the answer."""
 
@@ -207,7 +216,7 @@ class MemoryCluster:
         partitions = [
             PartitionFacts(self._id(number), log.parents, log.closed) for number, log in enumerate(topic.logs)
         ]
-        return TopicFacts(name, self.id, topic.id, partitions)
+        return TopicFacts(name, self.id, topic.id, partitions, self.moment, self.retention)
 
     def _id(self, number: int) -> PartitionId:
         return number if self.kind == kinds.KAFKA else f"shard-{number:03d}"
@@ -302,6 +311,20 @@ class MemorySource:
         ends = {each: self._cluster.end_of(self._cluster.log(each)) for each in starts}
         waiting = {each: self._waiting(Range(each, start, ends[each])) for each, start in starts.items()}
         return {each: records[0].timestamp for each, records in waiting.items() if records}
+
+    def staged(self, ranges: Iterable[StagedRange]) -> None:
+        """The cluster knows all there is to know."""
+
+    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:
+        """Those that a test holds."""
+        return {each: self._cluster.resting[each] for each in partitions if each in self._cluster.resting}
+
+    def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
+        """What a test says of those that are read to their ends."""
+        if self._cluster.moment is None:
+            return {}
+        ends = {each: self._cluster.end_of(self._cluster.log(each)) for each in starts}
+        return {each: self._cluster.moment for each, start in starts.items() if ends[each] == start}
 
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         """Average bytes per record, by topic."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,12 +14,11 @@ from rich.table import Table as RichTable
 from frazil.cli.catalogs import open_catalog
 from frazil.cli.console import people
 from frazil.cli.visible import cell, visible_json
+from frazil.config import values
 from frazil.connector.brokers import Brokers
 from frazil.connector.registry import Registry
 from frazil.connector.resetting import Reset, Resetter, Wanted, Where
 from frazil.errors import InvalidConfiguration
-
-_MILLISECONDS = re.compile(r"[0-9]{1,15}")
 
 
 def reset_channels(
@@ -73,17 +70,10 @@ def where_of(*, earliest: bool, latest: bool, offset: int | None, time: str | No
 
 def _moment(text: str) -> int:
     """A moment in ms since the epoch; one that names no zone is UTC."""
-    if _MILLISECONDS.fullmatch(text):
-        return int(text)
     try:
-        moment = dt.datetime.fromisoformat(text)
+        return values.moment_ms(text)
     except ValueError as error:
-        raise InvalidConfiguration.single(
-            "the command line",
-            "--to-time",
-            f"{text!r} is not a time; write 2026-07-29T12:00:00Z, or ms since the epoch",
-        ) from error
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp() * 1000)
+        raise InvalidConfiguration.single("the command line", "--to-time", str(error)) from error
 
 
 def _rows(done: Reset) -> Iterator[dict[str, Any]]:

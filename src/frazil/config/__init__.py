@@ -1,6 +1,6 @@
 """A connector file becomes typed settings, or one error that lists everything wrong with it.
 
-Read in this order: `settings` (what can be configured), `source` and `kafka` (what of that is the source's),
+Read in this order: `settings` (what can be configured), `source`, `kafka` and `kinesis` (what of that is the source's),
 `known_keys` (every key of the Kafka Connect and Snowflake worlds that is not a setting, and what becomes of it),
 `loading` (the way from file to settings), then the smaller modules they use.
 """

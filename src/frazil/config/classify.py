@@ -51,9 +51,10 @@ def sort(given: Mapping[str, str], settings: Collection[str], source: type[Sourc
             found.problems.append(problem)
         elif not source.reads(key):
             _place(found, key, value, known)
-    found.no_effect += converters.no_effect(given)
+    others = {key: value for key, value in given.items() if not source.reads(key)}
+    found.no_effect += converters.no_effect(others)
     found.no_effect += transforms.no_effect(given)
-    found.problems += converters.problems(given)
+    found.problems += converters.problems(others)
     found.problems += transforms.problems(given)
     found.problems += compatibility.problems(given)
     found.problems += bounds.among(given)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from frazil.config import values
 from frazil.config.kafka import KafkaSettings
+from frazil.config.kinesis import KinesisSettings
 from frazil.config.source import SourceSettings
 
-_settings: dict[str, type[SourceSettings]] = dict.fromkeys(KafkaSettings.classes, KafkaSettings)
+_settings: dict[str, type[SourceSettings]] = {
+    **dict.fromkeys(KafkaSettings.classes, KafkaSettings),
+    **dict.fromkeys(KinesisSettings.classes, KinesisSettings),
+}
 
 
 def register(settings: type[SourceSettings]) -> None:

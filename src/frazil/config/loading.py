@@ -1,7 +1,7 @@
 """The way from files to settings, with every problem found on it.
 
-The files are laid over each other (`layers`), placeholders are looked up (`providers`), every key gets its place
-(`classify`), and the values are read (`settings`, `values`).
+Parameters of Openflow's become keys (`openflow`), the files are laid over each other (`layers`), placeholders are
+looked up (`providers`), every key gets its place (`classify`), and the values are read (`settings`, `values`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from frazil.config import classify, connector_classes, known_keys, layers, properties, providers
+from frazil.config import classify, connector_classes, known_keys, layers, openflow, properties, providers
 from frazil.config.secrets import MASK, shown
 from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings
 from frazil.config.settings_base import keys_of
@@ -33,7 +33,8 @@ def load(
         InvalidConfiguration: with every problem found.
     """
     declared = _read("worker", worker)
-    laid = layers.lay(_read("connector", connector), declared, _read("overrides", overrides))
+    told = openflow.translate(_read("connector", connector), _read("overrides", overrides), declared)
+    laid = layers.lay(told.connector, declared, told.overrides)
     resolved = providers.resolve(laid.given, declared, known_keys.is_optional)
     given = layers.written(resolved.values)
     settings, problems = _settings(given)
@@ -41,13 +42,17 @@ def load(
         _, masked = _settings({key: MASK if key in resolved.keys else value for key, value in given.items()})
         problems = providers.without_values(problems, masked, {key: given.get(key, "") for key in resolved.keys})
     problems = resolved.problems + [problem for problem in problems if problem.key not in resolved.failed]
+    problems = [*told.problems, *map(told.retold, problems)]
     if settings is None or problems:
         raise InvalidConfiguration(_subject("connector", connector), sorted(problems, key=lambda problem: problem.key))
     options = ((f"{TABLE_OPTIONS}: {name}", reason) for name, reason in settings.table_options.no_effect)
-    no_effect = (*laid.no_effect, *settings.no_effect, *settings.void_keys(), *options)
+    own = [(told.names.get(key, key), reason) for key, reason in (*settings.no_effect, *settings.void_keys())]
+    no_effect = (*laid.no_effect, *told.no_effect, *own, *options)
+    not_needed = tuple(sorted((*told.not_needed, *settings.not_needed)))
     hidden = {"from_providers": resolved.keys}
     source = settings.source.model_copy(update=hidden)
-    return settings.model_copy(update={**hidden, "no_effect": tuple(sorted(no_effect)), "source": source})
+    found = {"no_effect": tuple(sorted(no_effect)), "not_needed": not_needed, "source": source}
+    return settings.model_copy(update={**hidden, **found})
 
 
 def worker_keys(worker: Input) -> dict[str, str]:
@@ -74,8 +79,9 @@ def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
     problems = []
     for settings in connectors:
         if settings.key in names:
-            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}. Rename one connector."
-            problems.append(Problem("name", text))
+            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}."
+            way_on = "Rename one application." if settings.source.identity else "Rename one connector."
+            problems.append(Problem("name", f"{text} {way_on}"))
         names[settings.key] = settings.name
     if problems:
         raise InvalidConfiguration("the set of connectors", problems)
@@ -96,6 +102,7 @@ def _subject(what: str, source: Input) -> str:
 def _settings(given: Mapping[str, str]) -> tuple[ConnectorSettings | None, list[Problem]]:
     """The settings that `given` describes, if it does, and all that is wrong with it."""
     source = connector_classes.settings_of(given.get("connector.class"))
+    given = source.complete(given)
     sorted_keys = classify.sort(given, ConnectorSettings.setting_keys(), source)
     fields = {
         **sorted_keys.settings,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import javaproperties
 
 from frazil.errors import InvalidConfiguration, Problem
+
+_FIRST_WORD = re.compile(r"[A-Z][A-Za-z]*")
+_REST_OF_KEY = re.compile(r"([A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)*)\s*[=:]")
 
 _REPORTED_BY_CONNECT = ("tasks", "type")
 """What `GET /connectors/<name>` adds to a configuration."""
@@ -33,9 +37,12 @@ def read(path: Path) -> dict[str, str]:
     if path.suffix == ".json" or text.lstrip().startswith("{"):
         return _as_texts(path, _json_pairs(path, text))
     try:
-        return _as_texts(path, java_pairs(text))
+        pairs = java_pairs(text)
     except ValueError as error:
         raise _invalid(path, [Problem("file", f"{error}.")]) from error
+    if cut := list(_cut(pairs)):
+        raise _invalid(path, cut)
+    return _as_texts(path, pairs)
 
 
 def texts(subject: str, mapping: Mapping[str, Any]) -> dict[str, str]:
@@ -68,6 +75,16 @@ def java_pairs(text: str) -> list[tuple[str, str]]:
             r"has a \u without four hexadecimal digits after it; write a backslash that means itself twice"
         ) from None
     return [(str(key), str(value)) for key, value in pairs]
+
+
+def _cut(pairs: Iterable[tuple[str, str]]) -> Iterator[Problem]:
+    """Keys of several words that ended at their first blank."""
+    for key, value in pairs:
+        rest = _REST_OF_KEY.match(value)
+        if rest and _FIRST_WORD.fullmatch(key):
+            whole = f"{key} {rest[1]}"
+            escaped = whole.replace(" ", "\\ ")
+            yield Problem(whole, f"has blanks, and the first one ends the key. Write {escaped}=…, or JSON.")
 
 
 def _json_pairs(path: Path, text: str) -> list[tuple[str, Any]]:

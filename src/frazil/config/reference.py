@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from frazil.config import bounds, connector_classes, consumer, known_keys, providers
+from frazil.config import bounds, connector_classes, consumer, known_keys, openflow, providers
 from frazil.config.pace import PaceSettings
 from frazil.config.rows import RowSettings
 from frazil.config.settings import ConnectorSettings
@@ -97,6 +97,12 @@ def page() -> str:
                 "translated too: [read from a secured Kafka](how-to/secure-kafka.md).",
             ),
             *_table(("consumer key", "becomes"), ((f"`{java}`", f"`{own}`") for java, own in consumer.RENAMED.items())),
+            *_section(
+                "Parameters of Openflow's connector for Kinesis",
+                "They are read as they are, in JSON or with escaped blanks in properties, and so are those of its "
+                "processor ConsumeKinesis. A file that has one of them needs no `connector.class`.",
+            ),
+            *_table(("parameter", "becomes"), _parameters()),
             *_section("Consumer keys that cannot be used", "Each is refused with what to write instead."),
             *_table(("consumer key", "why, and what to write"), _reasons(consumer.REFUSED)),
             *_section(
@@ -154,6 +160,13 @@ def _not_yet() -> Iterator[tuple[str, str, str]]:
     for key, rule in sorted(known_keys.NOT_YET.items()):
         accepted = ", ".join(f"`{value}`" for value in rule.accepts) or "none"
         yield f"`{key}`", accepted, f"{rule.what} not built yet. {rule.way_on}"
+
+
+def _parameters() -> Iterator[tuple[str, str]]:
+    yield from ((f"`{name}`", f"`{key}`") for name, key in openflow.RENAMED.items())
+    yield from ((f"`{name}`", meaning) for name, meaning in openflow.DECIDING.items())
+    yield from ((f"`{name}`", "not needed") for name in openflow.NOT_NEEDED)
+    yield from ((f"`{name}`", f"no effect: {reason}") for name, reason in openflow.NO_EFFECT.items())
 
 
 def _reasons(reasons: Mapping[str, str], form: str = "{}") -> Iterator[tuple[str, str]]:

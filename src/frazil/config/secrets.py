@@ -10,8 +10,9 @@ MASK = "****"
 """What stands where a secret was."""
 
 HIDDEN: Final = (
-    r"password|passphrase|private\.?key|secret|token|jaas|credential|sasl\.(?!mechanisms?$)|basic\.auth|bearer\.auth|user\.info"
-    r"|access\.?key|api\.?key|[.-]key\b|connection-string|authorization|(override|jdbc)\.map"
+    r"password|passphrase|private[. ]?key|secret|token|jaas|credential|sasl\.(?!mechanisms?$)"
+    r"|basic\.auth|bearer\.auth|user\.info"
+    r"|access[. ]?key|external\.id|api\.?key|[.-]key\b|connection-string|authorization|(override|jdbc)\.map"
 )
 """What is in the keys of secrets, in any case; a pattern of Java's as well."""
 

@@ -349,8 +349,8 @@ class ConnectorSettings(RowSettings, PaceSettings):
 
     @property
     def key(self) -> str:
-        """The name sanitised: the connector's identity in tokens and channels."""
-        return sanitise(self.name)
+        """Its name, or its source's identity, sanitised: the connector's identity in tokens and channels."""
+        return sanitise(self.source.identity or self.name)
 
 
 def setting_keys() -> list[str]:

@@ -65,6 +65,16 @@ class SourceSettings(SettingsBase, ABC):
     def address(self) -> str:
         """Where it is, for messages."""
 
+    @property
+    def identity(self) -> str | None:
+        """What its connector is called in tokens and channels, if that is not the connector's name."""
+        return None
+
+    @classmethod
+    def complete(cls, given: Mapping[str, str]) -> dict[str, str]:
+        """The keys of a connector with those that it need not give for this source."""
+        return dict(given)
+
     @classmethod
     def read(cls, given: Mapping[str, str]) -> SourceKeys:
         """Sort the source's keys among those of a connector."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DURATION = re.compile(r"([0-9]{1,15})\s*([a-z]*)")
+_MILLISECONDS = re.compile(r"[0-9]{1,15}")
 _UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 _SERVER = re.compile(r"([A-Za-z_]+://)?([^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):([0-9]{1,5})")
@@ -79,6 +81,17 @@ def duration(at_least: str, at_most: str | None = None) -> Callable[[str], int]:
         return found
 
     return parse
+
+
+def moment_ms(text: str) -> int:
+    """A moment in ms since the epoch: those, or ISO 8601, in UTC where it names no zone."""
+    if _MILLISECONDS.fullmatch(text):
+        return int(text)
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a time; write 2026-07-29T12:00:00Z, or ms since the epoch") from error
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp() * 1000)
 
 
 def never_or(parse: Callable[[str], int]) -> Callable[[str], int | None]:

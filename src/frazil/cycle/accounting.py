@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from frazil.cycle.vanished import without_expired
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Position, Range, Reject, SourcePartition, Staged, StagedRange, StagedTable
 from frazil.sources.base import TopicFacts
@@ -26,7 +27,7 @@ class Advance:
     inserted: int = 0
     errors: int = 0
     read_through: int | None = None
-    """When a reader was at the end of what there was, in ms since the epoch; None if none was."""
+    """What had come by then is covered, in ms since the epoch; None where the source cannot tell."""
 
 
 def beyond_first_reject(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
@@ -118,9 +119,9 @@ def moved(
             time=now,
             closed=advance.covered.ended,
             parents=parents.get(partition, known.parents),
-            read_through=advance.read_through or known.read_through,
+            read_through=_later(advance.read_through, known.read_through),
         )
-    return tokens.with_channels(channels, facts)
+    return without_expired(tokens.with_channels(channels, facts), facts)
 
 
 def first_reject(staged: Iterable[StagedTable]) -> Reject | None:
@@ -177,6 +178,10 @@ def _joined(pieces: Sequence[StagedRange], covered: Position) -> Advance:
             parsed=total.parsed + piece.parsed,
             inserted=total.inserted + piece.inserted,
             errors=total.errors + piece.errors,
-            read_through=piece.read_through or total.read_through,
+            read_through=_later(piece.read_through, total.read_through),
         )
     return total
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return max((each for each in (one, other) if each is not None), default=None)

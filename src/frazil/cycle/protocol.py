@@ -17,6 +17,7 @@ from them. Staged files that were not committed are orphans nobody refers to.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -40,6 +41,7 @@ from frazil.cycle.data_loss import DataLossPolicy
 from frazil.cycle.delivery import Delivery
 from frazil.cycle.destinations import Routing, destinations
 from frazil.cycle.evolving import Evolving
+from frazil.cycle.expiry import Expiry
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
 from frazil.cycle.open_tables import starts_of
@@ -66,7 +68,7 @@ from frazil.errors import (
 from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
-from frazil.sources.base import Source, TopicFacts
+from frazil.sources.base import Rest, Source, TopicFacts
 from frazil.tables.base import TableCatalog
 
 _RECALL_EVERY = 30.0
@@ -122,6 +124,7 @@ class Ingestion:
         self._acknowledging = Acknowledging(source, self.tables, self._set.unopened)
         self._absences = Absences(settings)
         skip = settings.on_data_loss == "skip"
+        self._expiry = Expiry(source, self._opener, skip=skip)
         self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
         self._losses = DataLossPolicy(source, self._opener, self.tables, self._truncations, skip=skip)
         self._tasks = Tasks(settings, source, self.tables, self._together, self._set.branching)
@@ -129,6 +132,12 @@ class Ingestion:
         self._uncommitted = Uncommitted(job, self._tasks.access, keeps_rejects=settings.errors_tolerance == "all")
         self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
+
+        self.resting: Mapping[SourcePartition, Rest] = {}
+        """The partitions that the last plan left alone though something waits in them; any thread may ask."""
+
+        self._rest_ends = math.inf
+        """When the first of them may be read, in seconds on the monotonic clock."""
 
         self.plans = 0
         """Plans begun so far; one that begins now sees everything that is in the topics now."""
@@ -223,7 +232,9 @@ class Ingestion:
 
     def seconds_until_due(self) -> float | None:
         """How long until a channel or table is due that waits for time to pass; None: there is none."""
-        waits = (self._buffering.seconds_left(time.monotonic()), self._set.failures.seconds_until_due())
+        now = time.monotonic()
+        rest = max(0.0, self._rest_ends - now) if self.resting else None
+        waits = (self._buffering.seconds_left(now), self._set.failures.seconds_until_due(), rest)
         return min((each for each in waits if each is not None), default=None)
 
     def settle(self) -> None:
@@ -241,6 +252,7 @@ class Ingestion:
         clock = Clock()
         facts = self.discover()  # 1, 2
         self._pruning.look(self._set.working().values(), facts)
+        self._expiry.look(self._set.working().values(), facts)
         planned = self._plan(facts)  # 3
         clock.lap("plan")
         faults.reach("after_plan")
@@ -288,12 +300,16 @@ class Ingestion:
         latest = self._source.ends([*starts, *self._unopened(facts)])
         self.plan = Plan(self.plans, starts, latest)
         taking_part = least_starts(working, facts)
+        self._expiry.note(working.values(), taking_part)
         self._truncations.look(taking_part, latest)
         self._look_further_on(taking_part, facts)
         waiting = backlogs(taking_part, latest, self._sizes)
         if self._buffering.needs_sizes and (unknown := unsized(waiting)):
             self._sizes.update(self._source.average_sizes(unknown))
             waiting = backlogs(taking_part, latest, self._sizes)
+        self.resting = self._source.resting([each.partition for each in waiting])
+        self._rest_ends = time.monotonic() + min((each.seconds for each in self.resting.values()), default=math.inf)
+        waiting = [each for each in waiting if each.partition not in self.resting]
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)
 
     def _look_further_on(self, starts: Mapping[SourcePartition, Position], facts: Mapping[str, TopicFacts]) -> None:
@@ -336,6 +352,7 @@ class Ingestion:
         name = f"{self._settings.name}: cycle {self._number}"
         staged = self._job.run(tasks, f"{name}, {described(planned, self._sizes)}")
         self._uncommitted.add(staged)
+        self._source.staged(each for task in staged for each in task.ranges)
         failed: dict[TableName, FrazilError] = {}
         for failure in (task.failure for task in staged if task.failure):
             if failure.table is None:

@@ -58,7 +58,9 @@ def covers(tables: Iterable[OpenTable], partition: SourcePartition, end: Positio
     """Whether all tables that a partition feeds cover it up to a place, and there is one."""
     fed = [each for each in tables if partition.topic in each.topics]
     return bool(fed) and all(
-        each.tokens.channel(partition).closed or end <= each.tokens.start(partition) for each in fed
+        each.tokens.channel(partition).closed
+        or end.covered_by(each.tokens.start(partition), each.tokens.channel(partition).read_through)
+        for each in fed
     )
 
 

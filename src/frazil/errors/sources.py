@@ -73,6 +73,52 @@ class RecordsSkipped(Transient):
         )
 
 
+class RecordsExpired(Terminal):
+    """Records may be gone by retention before they were read: only the time tells, nobody can say how many."""
+
+    code = "records_expired"
+
+    def __init__(self, partition: str, covered: str, kept: str, others: Sequence[str] = ()) -> None:
+        """Say it of one partition.
+
+        Args:
+            partition: the partition.
+            covered: by when what had come was read.
+            kept: from when on the source keeps records; an unknown time where the partition itself is gone.
+            others: partitions with which it is the same.
+        """
+        also = f"; so it is with {', '.join(others)}" if others else ""
+        super().__init__(
+            f"{partition} was read up to what had come by {covered}, and its source keeps what came since {kept}: "
+            f"records between may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what there is, or "
+            "`frazil channels reset` --to-earliest; and retain longer."
+        )
+
+
+class StreamUnavailable(Transient):
+    """The service of a stream did not answer, or has trouble of its own."""
+
+    code = "stream_unavailable"
+
+    def __init__(self, address: str, action: str, cause: str) -> None:
+        super().__init__(
+            f"Kinesis at {address} failed to {action}: {cause}. It is tried again; check the region, the endpoint and "
+            "the network."
+        )
+
+
+class StreamRefused(Terminal):
+    """The service of a stream understood and said no."""
+
+    code = "stream_refused"
+
+    def __init__(self, address: str, action: str, cause: str) -> None:
+        super().__init__(
+            f"Kinesis at {address} refused to {action}: {cause}. Check the stream names, the credentials and their "
+            "rights."
+        )
+
+
 class LogTruncated(Terminal):
     """The partition's log no longer holds what the offset token covers."""
 

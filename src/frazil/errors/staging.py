@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias, get_args
 
 from frazil.errors.registries import RegistryRefused, RegistryUnavailable
-from frazil.errors.sources import BrokerRefused, BrokerUnavailable
+from frazil.errors.sources import BrokerRefused, BrokerUnavailable, StreamRefused, StreamUnavailable
 from frazil.errors.tree import FrazilError, Terminal, Transient
 
 
@@ -95,6 +95,10 @@ def stage_error(code: str, message: str, brokers: str) -> FrazilError:
         return BrokerUnavailable(brokers, "give the records", message)
     if code == BrokerRefused.code:
         return BrokerRefused(brokers, "give the records", message)
+    if code == StreamUnavailable.code:
+        return StreamUnavailable(brokers, "give the records", message)
+    if code == StreamRefused.code:
+        return StreamRefused(brokers, "give the records", message)
     for kind in get_args(_AsTold):
         if code == kind.code:
             error: FrazilError = kind(message)

@@ -51,6 +51,14 @@ class Position(Protocol):
 
     def __le__(self, other: Any, /) -> bool: ...
 
+    def covered_by(self, position: Any, read_through: int | None, /) -> bool:
+        """Whether everything before it is covered where everything before `position` is.
+
+        Args:
+            position: how far its partition is read.
+            read_through: what had come by then is covered, too, in ms since the epoch; None where that is not known.
+        """
+
     def distance(self, end: Any, /) -> int:
         """How many records there may be from here to `end`: at least 1 where that is further on, else 0."""
 

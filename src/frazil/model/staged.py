@@ -59,7 +59,11 @@ class StagedRange:
     """Leader epoch of the last record read; None in sources without."""
 
     read_through: int | None = None
-    """When the reader was at the end of what there was, in ms since the epoch; None if it was not, or cannot tell."""
+    """What had come by then was read, in ms since the epoch, be there anything behind it or not; None in sources that
+    cannot tell."""
+
+    held: str | None = None
+    """Why the source gives no more of it until somebody sees to that; None where it does."""
 
     oldest: int | None = None
     """Timestamp of the oldest record read, in ms since the epoch."""

@@ -45,6 +45,16 @@ class TopicFacts:
     """Its own id, new for a topic made again under its old name; empty when there is none."""
 
     partitions: Sequence[PartitionFacts]
+    moment: int | None = None
+    """When that was so, in ms since the epoch by the source's clock; None where time says nothing of its records."""
+
+    retention: int | None = None
+    """How long it keeps records, in ms; None where their places tell which are gone."""
+
+    @property
+    def kept_since(self) -> int | None:
+        """What came before that time, in ms since the epoch, may be gone; None where time does not say."""
+        return None if self.moment is None or self.retention is None else self.moment - self.retention
 
     def source_partitions(self) -> list[SourcePartition]:
         """Its partitions, in their order."""
@@ -61,6 +71,17 @@ class Acknowledgement:
 
     commit: str
     """The commit that brought that table there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Why a partition is better not read just now."""
+
+    seconds: float
+    """For how long."""
+
+    held: str | None = None
+    """What somebody has to see to; None where the source only wants to be left alone."""
 
 
 class Source(Protocol):
@@ -121,6 +142,15 @@ class Source(Protocol):
 
     def oldest_timestamps(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """When the first record at or after each start was produced, in ms since the epoch, where there is one."""
+
+    def staged(self, ranges: Iterable[StagedRange]) -> None:
+        """Hear how far tasks came: what is known of partitions by reading them. It is not committed yet."""
+
+    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:
+        """Those of the partitions that are better not read just now."""
+
+    def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
+        """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""
 
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         """Average bytes per record, by topic, of the first few records of each range.

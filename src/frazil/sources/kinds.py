@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 KAFKA: Final = "kafka"
 
-_packages: dict[str, str] = {KAFKA: "frazil.sources.kafka"}
+KINESIS: Final = "kinesis"
+
+_packages: dict[str, str] = {KAFKA: "frazil.sources.kafka", KINESIS: "frazil.sources.kinesis"}
 
 
 def register(kind: str, package: str) -> None:

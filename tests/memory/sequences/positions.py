@@ -32,6 +32,10 @@ class SequencePosition:
         """Whether nothing can follow."""
         return self.last == _ENDED
 
+    def covered_by(self, position: SequencePosition, read_through: int | None) -> bool:  # noqa: ARG002 (numbers say all)
+        """Whether everything before it is before `position`."""
+        return self <= position
+
     def distance(self, end: SequencePosition) -> int:
         """An estimate from the numbers."""
         if end <= self:

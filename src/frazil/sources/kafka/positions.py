@@ -34,6 +34,10 @@ class KafkaPosition:
         """Kafka's partitions never end."""
         return False
 
+    def covered_by(self, position: KafkaPosition, read_through: int | None) -> bool:  # noqa: ARG002 (offsets say all)
+        """Whether everything before it is before `position`."""
+        return self <= position
+
     def distance(self, end: KafkaPosition) -> int:
         """How many offsets there are from here to `end`; gaps make the number of records smaller."""
         return max(0, end.offset - self.offset)

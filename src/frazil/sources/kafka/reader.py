@@ -29,6 +29,7 @@ from confluent_kafka import (
 from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
 from frazil.records import batches
 from frazil.sources.base import ReadFailed
+from frazil.sources.counting import SAMPLES, counted
 from frazil.sources.kafka import consumers
 from frazil.sources.kafka.assigning import assign
 from frazil.sources.kafka.faults import is_missing_topic, is_vanished_offset, passes
@@ -41,9 +42,6 @@ _BATCH_RECORDS = 20_000
 _BATCH_BYTES = 16 * 1024 * 1024
 _FIRST_BATCH = 20
 """Records of the first batch, before the size of a record is known."""
-
-_SAMPLES = 256
-"""Timestamps kept of the ranges of one task, about: one of each at least."""
 
 _END = KafkaError._PARTITION_EOF  # noqa: SLF001 (the library's name for its own code)
 
@@ -126,7 +124,7 @@ class RangeReader:
         self._skipped_any = False
         """Whether something is covered that shows in the statistics only."""
 
-        self._samples = max(1, _SAMPLES // len(ranges))
+        self._samples = max(1, SAMPLES // len(ranges))
 
     @property
     def ranges(self) -> tuple[StagedRange, ...]:
@@ -247,22 +245,8 @@ class RangeReader:
         found = partitions.unique().to_pylist()
         for number in found:
             mine = None if len(found) == 1 else pc.equal(partitions, number)
-            self._count_range(self._progress[number], *(_where(column, mine) for column in (stamps, sizes)))
-
-    def _count_range(self, each: _Progress, stamps: pa.Int64Array, sizes: pa.Int32Array) -> None:
-        parsed, stamps = len(stamps), stamps.drop_null()
-        known = [stamp for stamp in (each.staged.oldest, each.staged.newest) if stamp is not None]
-        if len(stamps):
-            known += pc.min_max(stamps).as_py().values()
-        sampled = stamps.to_numpy()[:: max(1, len(stamps) // self._samples)].tolist()
-        each.staged = replace(
-            each.staged,
-            parsed=each.staged.parsed + parsed,
-            bytes=each.staged.bytes + (pc.sum(sizes).as_py() or 0),
-            oldest=min(known, default=None),
-            newest=max(known, default=None),
-            sample=(*each.staged.sample, *sampled)[-self._samples :],
-        )
+            each = self._progress[number]
+            each.staged = counted(each.staged, _where(stamps, mine), _where(sizes, mine), self._samples)
 
     def _event(self, number: int, error: KafkaError) -> None:
         """Raise for an event after which a range cannot be read."""

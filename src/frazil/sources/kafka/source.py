@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -14,9 +14,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 from confluent_kafka.admin import OffsetSpec
 
 from frazil.errors import BrokerUnavailable, NoStartingOffset
-from frazil.model import Position, Range, ReaderSpec, SourcePartition
+from frazil.model import Position, Range, ReaderSpec, SourcePartition, StagedRange
 from frazil.sources import kinds
-from frazil.sources.base import Acknowledgement, PartitionFacts, TopicFacts
+from frazil.sources.base import Acknowledgement, PartitionFacts, Rest, TopicFacts
 from frazil.sources.kafka.admin_client import BrokerAdmin
 from frazil.sources.kafka.dead_letters import DeadLetterTopic
 from frazil.sources.kafka.divergence import Prober, divergences
@@ -188,6 +188,15 @@ class KafkaSource:
             finally:
                 self._consumer.unassign()
         return found
+
+    def staged(self, ranges: Iterable[StagedRange]) -> None:
+        pass  # the brokers say all there is to know
+
+    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:  # noqa: ARG002
+        return {}
+
+    def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002
+        return {}
 
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         with self._reading:

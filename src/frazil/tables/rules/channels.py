@@ -48,7 +48,8 @@ class Channel:
     """The partitions that are to be covered to their ends before this one is read."""
 
     read_through: int | None = None
-    """When a reader last found nothing more in it, in ms since the epoch; None if that was never seen."""
+    """What had come by then is covered, in ms since the epoch: in one that gets nothing, when a reader last found that
+    so. None where the source cannot tell."""
 
 
 _UNOPENED: Final = Channel()

@@ -1,0 +1,117 @@
+"""Records that a source may have deleted before they were read, where only time can tell: an error, or written down.
+
+A place in a shard says nothing of whether what follows it is still there. So each channel keeps by when all that had
+come is covered, and once that is longer ago than the source keeps records, some may be gone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.opening import Opener
+from frazil.cycle.vanished import Doubt, doubts
+from frazil.errors import RecordsExpired
+from frazil.model import Position, SourcePartition
+from frazil.sources.base import Source, TopicFacts
+from frazil.tables.rules.tokens import Tokens
+
+_WORTH: Final = 60_000
+"""Milliseconds by which quiet channels have to have moved for a table to be said to hold something."""
+
+_OFTEN: Final = 60 * 60_000
+"""Milliseconds after which how far quiet channels are read is committed by itself."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Expiry:
+    """Finds out what may be gone, decides what that means, and keeps quiet channels from looking as if it were."""
+
+    def __init__(self, source: Source, opener: Opener, *, skip: bool) -> None:
+        """Look at `source`; `skip` when `frazil.on.data.loss` says so."""
+        self._source = source
+        self._opener = opener
+        self._skip = skip
+
+    def look(self, tables: Iterable[OpenTable], facts: Mapping[str, TopicFacts]) -> None:
+        """Look at what retention may have passed.
+
+        Raises:
+            RecordsExpired: records may be gone, and the configuration says to stop.
+        """
+        for opened in tables:
+            found = doubts(opened.tokens, {each: facts[each] for each in opened.topics & facts.keys()})
+            if not found:
+                continue
+            if not self._skip:
+                first, *others = found
+                also = [str(each.partition) for each in others]
+                raise RecordsExpired(str(first.partition), shown(first.since), shown(first.kept_since), also)
+            for each in found:
+                _log.error(
+                    "records may be lost: retention has passed them",
+                    partition=str(each.partition),
+                    covered_until=shown(each.since),
+                    kept_since=shown(each.kept_since),
+                )
+            self._opener.move(opened, passed_over(opened.tokens, found, time.time_ns() // 1_000_000))
+
+    def note(self, tables: Iterable[OpenTable], starts: Mapping[SourcePartition, Position]) -> None:
+        """Keep in mind by when nothing was behind tokens; commit it where nothing else has been for long."""
+        through = self._source.read_through(starts)
+        if not through:
+            return
+        for opened in tables:
+            moved = {
+                each: replace(opened.tokens.channel(each), read_through=moment)
+                for each, moment in through.items()
+                if each.topic in opened.topics
+                and (opened.tokens.channel(each).read_through or 0) + _WORTH <= moment
+                and opened.tokens.start(each) == starts[each]
+            }
+            if not moved:
+                continue
+            tokens = opened.tokens.with_channels(moved, opened.tokens.topics)
+            committed = max((each.time or 0 for _, each in opened.tokens.channels()), default=0)
+            if time.time_ns() // 1_000_000 - committed >= _OFTEN:
+                now = time.time_ns() // 1_000_000
+                timed = {each: replace(channel, time=now) for each, channel in moved.items()}
+                self._opener.move(opened, tokens.with_channels(timed, tokens.topics))
+            else:
+                opened.tokens, opened.holds = tokens, True
+
+
+def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:
+    """The tokens behind what may be gone, with the first of it as the last error; `now` in ms since the epoch."""
+    channels = {}
+    for each in found:
+        known = tokens.channel(each.partition)
+        closed = each.kept_since is None
+        channels[each.partition] = replace(
+            known, closed=closed or known.closed, read_through=each.moment or known.read_through, time=now
+        )
+    first, *others = found
+    also = f", as it may be with {len(others)} more" if others else ""
+    error = {
+        "topic": first.partition.topic,
+        "partition": first.partition.partition,
+        "offset": tokens.start(first.partition).first,
+        "column": None,
+        "code": RecordsExpired.code,
+        "reason": f"records may be lost that came after {shown(first.since)} and are gone by retention{also}",
+    }
+    return replace(tokens.with_channels(channels, tokens.topics), last_error=error)
+
+
+def shown(moment: int | None) -> str:
+    """A time for people; `moment` in ms since the epoch."""
+    if moment is None:
+        return "an unknown time"
+    return dt.datetime.fromtimestamp(moment / 1000, dt.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,89 @@
+"""Clients of AWS's services, from what the settings say of region, endpoint and credentials."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
+from botocore.session import get_session
+
+_SESSION_NAME: Final = "frazil"
+_CONNECT: Final = 10
+"""Seconds until a connection is given up."""
+
+_ANSWER: Final = 30
+"""Seconds without a byte of an answer until it is given up."""
+
+_AT_ONCE: Final = 32
+"""Connections that one client keeps."""
+
+_kept: dict[tuple[tuple[str, str], ...], Any] = {}
+_keeping = threading.Lock()
+
+
+def session(client: Mapping[str, str]) -> boto3.Session:
+    """A session with the region and the credentials that are configured: given keys, a profile, or AWS's own chain.
+
+    Where a role is given, it is assumed with those, and again before its credentials expire.
+    """
+    own = boto3.Session(
+        aws_access_key_id=client.get("access_key_id"),
+        aws_secret_access_key=client.get("secret_access_key"),
+        aws_session_token=client.get("session_token"),
+        region_name=client.get("region"),
+        profile_name=client.get("profile"),
+    )
+    role = client.get("role_arn")
+    return own if role is None else _with_role(own, role, client)
+
+
+def connect(client: Mapping[str, str], service: str = "kinesis") -> Any:
+    """A client of a service, which tries nothing twice: its users know what may be tried again, and when."""
+    endpoint = client.get("endpoint") if service == "kinesis" else client.get(f"{service}_endpoint")
+    config = Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        connect_timeout=_CONNECT,
+        read_timeout=_ANSWER,
+        max_pool_connections=_AT_ONCE,
+        user_agent_extra=f"frazil/{client.get('application', '')}",
+    )
+    return session(client).client(service, endpoint_url=endpoint, config=config)
+
+
+def kept(client: Mapping[str, str]) -> Any:
+    """A client of Kinesis that tasks with the same configuration share; it may be used by several threads."""
+    with _keeping:
+        key = _key(client)
+        if key not in _kept:
+            _kept[key] = connect(client)
+        return _kept[key]
+
+
+def evict(client: Mapping[str, str]) -> None:
+    """Forget the client of a configuration: it failed, and the next task gets a new one."""
+    with _keeping:
+        _kept.pop(_key(client), None)
+
+
+def _key(client: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(client.items()))
+
+
+def _with_role(own: boto3.Session, role: str, client: Mapping[str, str]) -> boto3.Session:
+    assumed = get_session()
+    extra = {"RoleSessionName": client.get("role_session_name", _SESSION_NAME)}
+    if external := client.get("role_external_id"):
+        extra["ExternalId"] = external
+    fetcher = AssumeRoleCredentialFetcher(
+        own._session.create_client,  # noqa: SLF001 (boto3 has no public way to the session it wraps)
+        own.get_credentials(),
+        role,
+        extra_args=extra,
+    )
+    assumed._credentials = DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")  # noqa: SLF001
+    assumed.set_config_variable("region", own.region_name)
+    return boto3.Session(botocore_session=assumed)

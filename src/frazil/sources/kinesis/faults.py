@@ -1,0 +1,82 @@
+"""Which of the service's errors pass by themselves, which hold up one shard, and what the others mean to us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from frazil.errors import StreamRefused, StreamUnavailable
+
+THROTTLED: Final = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "LimitExceededException",
+        "ThrottlingException",
+        "KMSThrottlingException",
+    }
+)
+"""Errors that say: not so fast."""
+
+HELD: Final = frozenset(
+    {
+        "KMSAccessDeniedException",
+        "KMSDisabledException",
+        "KMSNotFoundException",
+        "KMSInvalidStateException",
+        "KMSOptInRequired",
+        "AccessDeniedException",
+    }
+)
+"""Errors by which the records of a shard cannot be had until somebody sees to its key or to our rights."""
+
+GONE: Final = "ResourceNotFoundException"
+EXPIRED: Final = "ExpiredIteratorException"
+UNFIT: Final = "InvalidArgumentException"
+
+_PASSING: Final = frozenset({"InternalFailure", "InternalFailureException", "ServiceUnavailable", "RequestTimeout"})
+_SERVER: Final = 500
+
+
+def code(error: Exception) -> str:
+    """The service's name for an error; empty for one that did not come from it."""
+    return str(error.response["Error"].get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def passes(error: Exception) -> bool:
+    """Whether an error goes away by itself: the service does not answer, has trouble of its own, or is busy."""
+    if isinstance(error, HTTPClientError):
+        return True
+    if not isinstance(error, ClientError):
+        return False
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return code(error) in THROTTLED or code(error) in _PASSING or status >= _SERVER
+
+
+def cause(error: Exception) -> str:
+    """What an error says, in one line."""
+    if isinstance(error, ClientError):
+        return f"{code(error)}: {error.response['Error'].get('Message', '')}".rstrip(": ")
+    return str(error)
+
+
+def translate(error: Exception, address: str, action: str) -> StreamUnavailable | StreamRefused:
+    """Our error for a failed request."""
+    kind = StreamUnavailable if passes(error) else StreamRefused
+    return kind(address, action, cause(error))
+
+
+@contextmanager
+def asking(address: str, action: str) -> Iterator[None]:
+    """Have what a request raises as our error."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise translate(error, address, action) from error
+
+
+def address_of(client: Mapping[str, Any]) -> str:
+    """Where the service is, for messages."""
+    return str(client.get("endpoint") or client.get("region") or "the default region")

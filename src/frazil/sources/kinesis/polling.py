@@ -1,0 +1,153 @@
+"""One shard read by GetRecords, for a task: paced, and as long as one cycle may take.
+
+What passes by itself is waited out here; what a cycle cannot wait for is left to the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from frazil.model import Range, StageFailure
+from frazil.sources.base import ReadFailed
+from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.iterators import iterator_at
+from frazil.sources.kinesis.pace import Pace
+from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, at_record, bounds
+from frazil.sources.kinesis.pulling import Answer, Puller
+from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, RawRecord
+
+_PATIENCE: Final = 30.0
+"""Seconds a range with a known end is read at least: others wait for all of it."""
+
+_NO_HINTS: Final = Hints()
+
+
+class PollingShard:
+    """Reads one range of a shard; see `frazil.sources.kinesis.shard_reading.ShardReading`."""
+
+    def __init__(
+        self,
+        client: Any,
+        puller: Puller,
+        wanted: Range,
+        arn: str | None,
+        rate: int,
+        window: float,
+        wait: Callable[[float], bool],
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            client: botocore's.
+            puller: what asks for records.
+            wanted: what to read.
+            arn: the stream's, where it is not known by its name.
+            rate: bytes a second that the shard may be asked for.
+            window: seconds for which new calls are made.
+            wait: waits some seconds; whether to stop now.
+        """
+        self._client = client
+        self._puller = puller
+        self._partition = wanted.partition
+        self._start, self._end = bounds(wanted)
+        self._arn = arn
+        self._hints = self._end.hints or _NO_HINTS
+        self._pace = Pace(rate, self._hints.not_before)
+        self._deadline = time.monotonic() + (max(window, _PATIENCE) if self._end.mark == Mark.SEQUENCE else window)
+        self._wait = wait
+        self._covered = self._start
+        self._iterator = self._hints.iterator if self._hints.at == self._start else None
+        self._unfit = 0
+        """How often in a row the service took no iterator, or no position, of ours."""
+
+    def run(self, deliver: Deliver) -> Outcome:
+        """Read, as far as the range, the service and the time allow."""
+        read_through: int | None = None
+        trouble: str | None = None
+        while self._is_time():
+            try:
+                answer = self._ask()
+            except (ClientError, BotoCoreError) as error:
+                if faults.code(error) in faults.HELD:
+                    return self._outcome(read_through, held=faults.code(error))
+                trouble = self._trouble(error)
+                continue
+            trouble = None
+            self._unfit = 0
+            self._pace.answered(answer.size)
+            self._iterator = answer.iterator
+            wanted = self._of_range(answer)
+            self._covered = self._cover(answer)
+            enough = bool(wanted) and not deliver(Pulled(wanted, self._covered))
+            if self._covered.ended:
+                newest = answer.records[-1].arrival if answer.records else None
+                return self._outcome(max((each for each in (read_through, newest) if each), default=None))
+            read_through = answer.date - answer.behind
+            if enough or self._covered >= self._end or not answer.behind:
+                return self._outcome(read_through, is_quiet=not answer.records and not answer.behind)
+        return self._outcome(read_through, trouble=trouble)
+
+    def _is_time(self) -> bool:
+        """Wait until a call is due; whether there is time for it."""
+        left = self._pace.seconds_left
+        if time.monotonic() + left > self._deadline:
+            return False
+        return not self._wait(left)
+
+    def _ask(self) -> Answer:
+        if self._iterator is None:
+            place = BEGINNING if self._unfit else self._covered
+            self._iterator = iterator_at(self._client, self._partition, self._arn, place)
+        return self._puller.pull(self._iterator, self._arn)
+
+    def _trouble(self, error: Exception) -> str | None:
+        """Be ready to go on after an error: what it says of the service; raises where waiting does not help."""
+        if faults.passes(error):
+            self._pace.refused()
+            return None if faults.code(error) in faults.THROTTLED else faults.cause(error)
+        self._iterator = None
+        kind = faults.code(error)
+        if kind == faults.EXPIRED:
+            return None
+        # A place that retention has passed may be refused. All that is left is after it, from the first record on.
+        self._unfit += 1
+        if kind in (faults.UNFIT, faults.GONE) and self._unfit <= 2:
+            self._pace.refused()
+            return None
+        if kind == faults.GONE:
+            # Its stream was deleted since the plan was made, or it has expired: the next plan finds out.
+            raise ReadFailed(StageFailure("stream_unavailable", faults.cause(error), self._partition))
+        raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
+
+    def _of_range(self, answer: Answer) -> Sequence[RawRecord]:
+        """The records of an answer that are in the range; of those that are partly in it, all."""
+        records = answer.records
+        if self._start.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= self._start:
+            records = [each for each in records if after(int(each.sequence)) > self._start]
+        if self._end.mark == Mark.SEQUENCE and records and int(records[-1].sequence) >= self._end.value:
+            records = [each for each in records if at_record(int(each.sequence)) < self._end]
+        return records
+
+    def _cover(self, answer: Answer) -> KinesisPosition:
+        """Where the shard is read to, with an answer."""
+        last = after(int(answer.records[-1].sequence)) if answer.records else self._covered
+        if self._end.mark == Mark.SEQUENCE:
+            # A place in the shard's past need not be a record's.
+            return self._end if last >= self._end or not answer.behind or answer.iterator is None else last
+        return END if answer.iterator is None else max(last, self._covered)
+
+    def _outcome(
+        self,
+        read_through: int | None,
+        *,
+        is_quiet: bool = False,
+        held: str | None = None,
+        trouble: str | None = None,
+    ) -> Outcome:
+        hints = Hints(self._hints.hash_keys, self._iterator, self._covered, self._pace.ready_at)
+        return Outcome(replace(self._covered, hints=hints), read_through, is_quiet, held, trouble)

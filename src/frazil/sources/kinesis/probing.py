@@ -1,0 +1,85 @@
+"""Looking whether anything has come to shards in which there was nothing: the driver asks for one record of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from frazil.errors import StreamUnavailable
+from frazil.model import SourcePartition
+from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.clock import ServiceClock
+from frazil.sources.kinesis.iterators import iterator_at
+from frazil.sources.kinesis.positions import END
+from frazil.sources.kinesis.pulling import Puller
+from frazil.sources.kinesis.streams import Streams
+from frazil.sources.kinesis.watch import Watch
+
+_AT_ONCE: Final = 16
+"""Shards looked at at the same time."""
+
+
+class Prober:
+    """Looks at quiet shards of one connector."""
+
+    def __init__(self, client: Any, address: str, streams: Streams, watch: Watch, clock: ServiceClock) -> None:
+        self._client = client
+        self._puller = Puller(client, 1)
+        self._address = address
+        self._streams = streams
+        self._watch = watch
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(_AT_ONCE, "frazil-probes")
+
+    def look(self, shards: Sequence[SourcePartition]) -> None:
+        """Look at shards whose readers found nothing, and note what is found.
+
+        Raises:
+            StreamUnavailable: none of them could be looked at.
+        """
+        troubles = [*self._pool.map(self._trouble, shards)]
+        if shards and all(troubles):
+            raise StreamUnavailable(self._address, f"say what is in {shards[0]}", str(troubles[0]))
+
+    def close(self) -> None:
+        """Look at nothing any more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _trouble(self, partition: SourcePartition) -> str | None:
+        """Look at one shard; what keeps the service from saying, if anything does."""
+        known = self._watch.of(partition)
+        try:
+            self._look(partition)
+        except (ClientError, BotoCoreError) as error:
+            code = faults.code(error)
+            if code in faults.HELD:
+                known.held, known.looked_at = code, time.monotonic()
+            elif not faults.passes(error):
+                # Whatever it is, a reader says it better: the shard is read again.
+                known.iterator, known.is_quiet = None, code == faults.EXPIRED
+            elif code not in faults.THROTTLED:
+                return faults.cause(error)
+        return None
+
+    def _look(self, partition: SourcePartition) -> None:
+        known, arn = self._watch.of(partition), self._streams.arn(partition.topic)
+        if known.covered is None:
+            return
+        asked = known.young_iterator or iterator_at(self._client, partition, arn, known.covered)
+        answer = self._puller.pull(asked, arn)
+        now = time.monotonic()
+        self._clock.hear(answer.date)
+        known.held, known.looked_at = None, now
+        if answer.records:
+            known.is_quiet = False
+            known.keep(asked, known.iterator_since if asked == known.iterator else now)
+        elif answer.iterator is None:
+            known.covered, known.iterator = END, None
+            self._streams.forget(partition.topic)
+        else:
+            known.read_through = answer.date - answer.behind
+            known.keep(answer.iterator, now)

@@ -1,0 +1,177 @@
+"""The task's side of Kinesis: many shards at once, each in its order, as Arrow batches."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
+from frazil.sources.base import ReadFailed
+from frazil.sources.counting import SAMPLES, counted
+from frazil.sources.kinesis import client as clients
+from frazil.sources.kinesis.polling import PollingShard
+from frazil.sources.kinesis.positions import KinesisPosition, bounds, of_kinesis, of_offset
+from frazil.sources.kinesis.pulling import Puller
+from frazil.sources.kinesis.shard_reading import Outcome, Pulled, ShardReading
+from frazil.sources.kinesis.unpacking import batch, pieces, unpacked
+
+_AT_ONCE: Final = 16
+"""Shards read at the same time by one task: all of it is waiting."""
+
+_AHEAD: Final = 8
+"""Answers that wait to be staged; one has up to 10 MiB."""
+
+_BATCH_BYTES: Final = 16 * 1024 * 1024
+_LOOK: Final = 0.1
+"""Seconds after which a thread that waits looks whether to stop."""
+
+Making = Callable[[Range, Callable[[float], bool]], ShardReading]
+"""Gives what reads a range; the function waits some seconds, and tells whether to stop."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far one range is read."""
+
+    wanted: Range
+    staged: StagedRange
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What a thread has of one range: an answer, the end, or an error."""
+
+    index: int
+    what: Pulled | Outcome | BaseException
+
+
+def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: int) -> RangeReader:
+    """A reader of ranges of one stream, on a client that is kept for the next task with the same configuration."""
+    connected = clients.kept(client)
+    puller = Puller(connected, int(client.get("max_records", 10_000)))
+    rate = int(client.get("read_rate", 2 * 1024 * 1024))
+    window = int(client.get("read_window_ms", 2_000)) / 1000
+    arn = client.get(f"arn.{ranges[0].partition.topic}")
+
+    def made(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
+        return PollingShard(connected, puller, wanted, arn, rate, window, wait)
+
+    return RangeReader(ranges, most_bytes, made)
+
+
+evict = clients.evict
+"""Forget the client of a configuration: it failed, and the next task gets a new one."""
+
+
+class RangeReader:
+    """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
+
+    def __init__(self, ranges: Sequence[Range], most_bytes: int, making: Making) -> None:
+        """Read `ranges`, or of them what has about `most_bytes`, each by what `making` gives."""
+        self._progress = [_Progress(each, StagedRange(each.partition, each.start, each.start)) for each in ranges]
+        self._making = making
+        self._left_bytes = most_bytes
+        self._came: queue.Queue[_Came] = queue.Queue(_AHEAD)
+        self._stopping = threading.Event()
+        self._samples = max(1, SAMPLES // len(ranges))
+
+    @property
+    def ranges(self) -> tuple[StagedRange, ...]:
+        """What was read so far, range by range."""
+        return tuple(each.staged for each in self._progress)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records of all ranges, in order within each shard.
+
+        Raises:
+            ReadFailed: the stream refused, or the service did not answer at all.
+        """
+        pool = ThreadPoolExecutor(min(len(self._progress), _AT_ONCE), "frazil-shards")
+        try:
+            for index, each in enumerate(self._progress):
+                pool.submit(self._read, index, each.wanted)
+            yield from self._as_they_come()
+        finally:
+            self._stopping.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+        self._require_answers()
+
+    def beyond(self, batch: pa.RecordBatch, starts: Mapping[SourcePartition, Position]) -> pa.BooleanArray:
+        """Which records of a batch lie at or after the start of their partition; see `frazil.sources.base`."""
+        found = pa.array([True] * batch.num_rows, pa.bool_())
+        for partition, start in of_kinesis(starts).items():
+            others = pc.not_equal(batch.column("partition"), str(partition.partition))
+            later = pa.array([start < of_offset(each) for each in batch.column("offset").to_pylist()], pa.bool_())
+            found = pc.and_(found, pc.or_(others, later))
+        return found
+
+    def _as_they_come(self) -> Iterator[pa.RecordBatch]:
+        left = len(self._progress)
+        while left:
+            came = self._came.get()
+            each = self._progress[came.index]
+            match came.what:
+                case Pulled() as pulled:
+                    yield from self._batches_of(each, pulled)
+                case Outcome() as outcome:
+                    each.outcome = outcome
+                    each.staged = _ended(each.staged, outcome)
+                    left -= 1
+                case error:
+                    raise error
+
+    def _batches_of(self, each: _Progress, pulled: Pulled) -> Iterator[pa.RecordBatch]:
+        start, end = bounds(each.wanted)
+        rows = unpacked(pulled.records, start, end, end.hints.hash_keys if end.hints else None)
+        partition = each.wanted.partition
+        for piece in pieces(rows, _BATCH_BYTES):
+            found = batch(partition.topic, str(partition.partition), piece)
+            sizes = pc.binary_length(found.column("value"))
+            each.staged = counted(each.staged, found.column("timestamp"), sizes, self._samples)
+            self._left_bytes -= found.nbytes
+            yield found
+        each.staged = replace(each.staged, covered=pulled.covered)
+
+    def _read(self, index: int, wanted: Range) -> None:
+        """Read one range, in a thread of its own."""
+
+        def deliver(pulled: Pulled) -> bool:
+            return self._hand_on(_Came(index, pulled)) and self._left_bytes > 0
+
+        try:
+            outcome: Outcome | BaseException = self._making(wanted, self._stopping.wait).run(deliver)
+        except BaseException as error:  # noqa: BLE001 (whoever reads the batches raises it)
+            outcome = error
+        self._hand_on(_Came(index, outcome))
+
+    def _hand_on(self, came: _Came) -> bool:
+        """Give to whoever reads the batches, and wait for room; False: nobody reads them any more."""
+        while not self._stopping.is_set():
+            try:
+                self._came.put(came, timeout=_LOOK)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def _require_answers(self) -> None:
+        """Nothing at all from anywhere is no cycle's result, but an outage."""
+        troubles = [each.outcome.trouble for each in self._progress if each.outcome]
+        if all(troubles) and not any(each.staged.parsed for each in self._progress):
+            first = self._progress[0].wanted.partition
+            raise ReadFailed(StageFailure("stream_unavailable", str(troubles[0]), first))
+
+
+def _ended(staged: StagedRange, outcome: Outcome) -> StagedRange:
+    covered: KinesisPosition = replace(
+        outcome.covered, records=staged.parsed, read_through=outcome.read_through, is_quiet=outcome.is_quiet
+    )
+    return replace(staged, covered=covered, read_through=outcome.read_through, held=outcome.held)

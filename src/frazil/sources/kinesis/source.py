@@ -1,0 +1,203 @@
+"""The driver's side of Kinesis: streams, where their shards go on, and what is known of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from frazil.model import Position, Range, ReaderSpec, SourcePartition, StagedRange
+from frazil.sources import kinds
+from frazil.sources.base import Acknowledgement, Rest, TopicFacts
+from frazil.sources.kinesis import client as clients
+from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.clock import ServiceClock
+from frazil.sources.kinesis.initial_positions import InitialPosition
+from frazil.sources.kinesis.iterators import iterator_at
+from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
+from frazil.sources.kinesis.probing import Prober
+from frazil.sources.kinesis.pulling import Puller
+from frazil.sources.kinesis.streams import Stream, Streams
+from frazil.sources.kinesis.watch import Watch
+
+if TYPE_CHECKING:
+    from frazil.config import ConnectorSettings
+    from frazil.config.kinesis import KinesisSettings
+
+_SAMPLE: Final = 50
+"""Records read of a shard to know how large records are."""
+
+_ARN: Final = "arn."
+_DISCOVERY: Final = 10.0
+_POLL: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which streams are read, and how often they are looked at."""
+
+    streams: tuple[str, ...] = ()
+    pattern: str | None = None
+    initial: InitialPosition = field(default_factory=InitialPosition)
+    discovery: float = _DISCOVERY
+    """Seconds between two looks at streams and their shards."""
+
+
+class KinesisSource:
+    """Streams of one region, as one connector reads them; see `frazil.sources.base.Source`."""
+
+    kind: Final = kinds.KINESIS
+
+    def __init__(self, client: Mapping[str, str], reading: Reading) -> None:
+        """Read streams with what the settings give as a client's configuration."""
+        self._options = dict(client)
+        self._reading = reading
+        self._pattern = re.compile(reading.pattern) if reading.pattern else None
+        self._address = faults.address_of(client)
+        self._client = clients.connect(client)
+        self._clock = ServiceClock()
+        arns = {key.removeprefix(_ARN): value for key, value in client.items() if key.startswith(_ARN)}
+        self._streams = Streams(self._client, self._address, arns, reading.discovery, self._clock)
+        self._watch = Watch()
+        self._prober = Prober(self._client, self._address, self._streams, self._watch, self._clock)
+        self._poll = int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
+
+    def discover(self) -> Mapping[str, TopicFacts]:
+        names = self._reading.streams
+        if self._pattern is not None:
+            names = tuple(name for name in self._streams.names() if self._pattern.fullmatch(name))
+        return {name: found.facts for name, found in self._streams.find(names).items()}
+
+    def facts(self, topics: Collection[str]) -> Mapping[str, TopicFacts]:
+        return self._streams.identities(topics)
+
+    def cluster(self) -> str:
+        return self._streams.cluster()
+
+    def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
+        known = self._streams.find({each.topic for each in partitions})
+        there = [each for each in partitions if each.topic in known and each in known[each.topic].hash_keys]
+        due = time.monotonic() - self._poll
+        quiet = [each for each in there if self._is_quiet(each)]
+        self._prober.look([each for each in quiet if self._watch.of(each).looked_at <= due])
+        return {each: self._end(each, known[each.topic]) for each in there}
+
+    def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
+        known = self._streams.find({each.topic for each in partitions})
+        return {each: BEGINNING for each in partitions if each.topic in known and each in known[each.topic].hash_keys}
+
+    def resolve_starts(
+        self,
+        topics: Sequence[TopicFacts],
+        table: str,  # noqa: ARG002 (no group of consumers tells what a table once had)
+        *,
+        gone: bool,  # noqa: ARG002
+    ) -> Mapping[SourcePartition, KinesisPosition]:
+        return {
+            partition: start
+            for facts in topics
+            for partition, start in self._reading.initial.starts(facts, self._clock.moment).items()
+        }
+
+    def look_for_truncation(
+        self,
+        starts: Mapping[SourcePartition, Position],  # noqa: ARG002 (shards lose their beginning only)
+        ends: Mapping[SourcePartition, Position],  # noqa: ARG002
+    ) -> Mapping[SourcePartition, KinesisPosition | None]:
+        return {}
+
+    def diverged(
+        self,
+        starts: Mapping[SourcePartition, Position],  # noqa: ARG002
+    ) -> Mapping[SourcePartition, KinesisPosition | None]:
+        return {}
+
+    def oldest_timestamps(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
+        puller = Puller(self._client, 1)
+        found = {}
+        for partition, start in of_kinesis(starts).items():
+            if not start.ended and (arrival := self._first(puller, partition, start)) is not None:
+                found[partition] = arrival
+        return found
+
+    def staged(self, ranges: Iterable[StagedRange]) -> None:
+        for each in ranges:
+            covered = of_kinesis({each.partition: each.covered})[each.partition]
+            self._watch.of(each.partition).hear(each, covered)
+            if covered.ended:
+                self._streams.forget(each.partition.topic)
+
+    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:
+        rests = {each: self._watch.of(each).rest for each in partitions}
+        return {each: rest for each, rest in rests.items() if rest is not None}
+
+    def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
+        known = {each: self._watch.of(each) for each in starts}
+        return {
+            each: watched.read_through
+            for each, watched in known.items()
+            if watched.is_quiet and watched.covered == starts[each] and watched.read_through is not None
+        }
+
+    def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
+        puller = Puller(self._client, _SAMPLE)
+        sizes: dict[str, list[int]] = {}
+        for each in ranges:
+            start = of_kinesis({each.partition: each.start})[each.partition]
+            with faults.asking(self._address, f"give records of {each.partition}"):
+                arn = self._streams.arn(each.partition.topic)
+                answer = puller.pull(iterator_at(self._client, each.partition, arn, start), arn)
+            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in answer.records)
+        return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
+
+    def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
+        """Nobody is to be told: the service keeps no positions of its consumers."""
+
+    def reader(self) -> ReaderSpec:
+        return ReaderSpec(self.kind, self._options)
+
+    def dead_letters(self) -> None:
+        return None
+
+    def close(self) -> None:
+        self._prober.close()
+        self._client.close()
+
+    def _is_quiet(self, partition: SourcePartition) -> bool:
+        known = self._watch.of(partition)
+        return known.is_quiet and known.covered is not None and not known.covered.ended
+
+    def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
+        known = self._watch.of(partition)
+        hints = Hints(stream.hash_keys.get(partition), known.young_iterator, known.covered, known.not_before)
+        if known.covered is not None and (known.covered.ended or known.is_quiet):
+            return hinted(known.covered, hints)
+        moment = self._clock.by_now
+        return now(moment, known.waiting(moment), hints)
+
+    def _first(self, puller: Puller, partition: SourcePartition, start: KinesisPosition) -> int | None:
+        """When the first record behind a position arrived, if one is found at once."""
+        arn = self._streams.arn(partition.topic)
+        try:
+            answer = puller.pull(iterator_at(self._client, partition, arn, start), arn)
+        except (ClientError, BotoCoreError) as error:
+            if faults.passes(error) or faults.code(error) in faults.HELD:
+                return None
+            raise faults.translate(error, self._address, f"give records of {partition}") from error
+        return answer.records[0].arrival if answer.records else None
+
+
+def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)
+    """The streams of a connector."""
+    initial = InitialPosition(own.initial_position, own.initial_timestamp_ms)
+    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000)
+    return KinesisSource(own.client, reading)
+
+
+def observe(client: Mapping[str, str], topics: Collection[str]) -> KinesisSource:
+    """Streams for whoever only looks."""
+    return KinesisSource(client, Reading(tuple(topics)))

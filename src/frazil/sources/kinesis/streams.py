@@ -1,0 +1,171 @@
+"""Streams and their shards as the service lists them; looked at again after a while, and at once when one has ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from frazil.model import SourcePartition
+from frazil.sources.base import PartitionFacts, TopicFacts
+from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.clock import ServiceClock
+from frazil.sources.kinesis.pulling import date_of
+
+_HOUR: Final = 3_600_000
+_STALE: Final = 60.0
+"""Seconds for which what is known may stand where the service does not answer."""
+
+_ALIVE: Final = ("ACTIVE", "UPDATING")
+"""What streams are that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream, as it was when it was looked at."""
+
+    facts: TopicFacts
+    hash_keys: Mapping[SourcePartition, tuple[int, int]]
+    """The lowest and the highest hash key of each shard."""
+
+    looked_at: float
+    """When that was, in seconds on the monotonic clock."""
+
+
+class Streams:
+    """Looks at streams. Any thread may ask."""
+
+    def __init__(
+        self, client: Any, address: str, arns: Mapping[str, str], interval: float, clock: ServiceClock
+    ) -> None:
+        """Look with a client of botocore's.
+
+        Args:
+            client: the client.
+            address: where the service is, for messages.
+            arns: of streams that are not known by their names alone, by name.
+            interval: seconds for which what is known of a stream stands.
+            clock: hears the dates of answers.
+        """
+        self._client = client
+        self._address = address
+        self._arns = arns
+        self._interval = interval
+        self._clock = clock
+        self._known: dict[str, Stream] = {}
+
+    def arn(self, stream: str) -> str | None:
+        """The ARN of a stream that is not known by its name alone."""
+        return self._arns.get(stream)
+
+    def cluster(self) -> str:
+        """Where the streams that were looked at are, as `TopicFacts.cluster` says; empty if none was."""
+        return next((each.facts.cluster for each in self._known.values()), "")
+
+    def names(self) -> list[str]:
+        """The names of all streams that there are."""
+        found: list[str] = []
+        with faults.asking(self._address, "list streams"):
+            for page in self._client.get_paginator("list_streams").paginate():
+                found += page["StreamNames"]
+        return sorted(found)
+
+    def find(self, streams: Collection[str]) -> dict[str, Stream]:
+        """Those of the streams that exist."""
+        found = {name: self._kept(name, self._interval) or self._look(name) for name in streams}
+        return {name: stream for name, stream in found.items() if stream is not None}
+
+    def identities(self, streams: Collection[str]) -> dict[str, TopicFacts]:
+        """The same as the service says at this moment, but for their shards, which may be those that are known."""
+        found = {}
+        for name in streams:
+            known = self._known.get(name)
+            summary = self._summary(name)
+            if summary is not None:
+                shards = known.facts.partitions if known else ()
+                found[name] = self._facts(name, summary, shards)
+        return found
+
+    def forget(self, stream: str) -> None:
+        """Have a stream looked at anew when it is asked for."""
+        self._known.pop(stream, None)
+
+    def _kept(self, name: str, seconds: float) -> Stream | None:
+        known = self._known.get(name)
+        return known if known is not None and time.monotonic() - known.looked_at < seconds else None
+
+    def _look(self, name: str) -> Stream | None:
+        try:
+            found = self._found(name)
+        except (ClientError, BotoCoreError) as error:
+            kept = self._kept(name, _STALE)
+            if kept is not None and faults.passes(error):
+                return kept
+            raise faults.translate(error, self._address, f"describe the stream {name}") from error
+        if found is None:
+            self.forget(name)
+        else:
+            self._known[name] = found
+        return found
+
+    def _found(self, name: str) -> Stream | None:
+        summary = self._described(name)
+        if summary is None:
+            return None
+        shards = self._shards(name)
+        partitions = [_partition(each) for each in shards]
+        hash_keys = {SourcePartition(name, each["ShardId"]): _range(each["HashKeyRange"]) for each in shards}
+        return Stream(self._facts(name, summary, partitions), hash_keys, time.monotonic())
+
+    def _summary(self, name: str) -> dict[str, Any] | None:
+        with faults.asking(self._address, f"describe the stream {name}"):
+            return self._described(name)
+
+    def _described(self, name: str) -> dict[str, Any] | None:
+        try:
+            answer = self._client.describe_stream_summary(**self._named(name))
+        except ClientError as error:
+            if faults.code(error) == faults.GONE:
+                return None
+            raise
+        self._clock.hear(date_of(answer))
+        summary: dict[str, Any] = answer["StreamDescriptionSummary"]
+        return summary if summary["StreamStatus"] in _ALIVE else None
+
+    def _facts(self, name: str, summary: Mapping[str, Any], partitions: Collection[PartitionFacts]) -> TopicFacts:
+        _, partition, _, region, account, _ = str(summary["StreamARN"]).split(":", 5)
+        return TopicFacts(
+            name,
+            f"{partition}:{region}:{account}",
+            str(round(summary["StreamCreationTimestamp"].timestamp() * 1000)),
+            [*partitions],
+            self._clock.moment,
+            summary["RetentionPeriodHours"] * _HOUR,
+        )
+
+    def _shards(self, name: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        asked: Callable[..., dict[str, Any]] = self._client.list_shards
+        page = asked(**self._named(name))
+        found += page["Shards"]
+        while token := page.get("NextToken"):
+            page = asked(NextToken=token)
+            found += page["Shards"]
+        return sorted(found, key=lambda each: str(each["ShardId"]))
+
+    def _named(self, name: str) -> dict[str, str]:
+        arn = self.arn(name)
+        return {"StreamName": name} if arn is None else {"StreamARN": arn}
+
+
+def _partition(shard: Mapping[str, Any]) -> PartitionFacts:
+    parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
+    closed = "EndingSequenceNumber" in shard["SequenceNumberRange"]
+    return PartitionFacts(shard["ShardId"], tuple(each for each in parents if each), closed)
+
+
+def _range(hash_keys: Mapping[str, str]) -> tuple[int, int]:
+    return int(hash_keys["StartingHashKey"]), int(hash_keys["EndingHashKey"])

@@ -1,0 +1,102 @@
+"""What is known of shards by having read them: which have something more, and which are better left alone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from frazil.model import SourcePartition, StagedRange
+from frazil.sources.base import Rest
+from frazil.sources.kinesis.positions import Hints, KinesisPosition
+
+_ITERATOR_AGE: Final = 240.0
+"""Seconds for which an iterator is used: the service takes it for 300."""
+
+_HELD: Final = 15.0
+"""Seconds after which a shard whose records cannot be had is tried again."""
+
+_GUESS: Final = 1_000
+"""Records that may wait in a shard of which nothing is known."""
+
+_SHORTEST: Final = 1_000
+"""Milliseconds over which the rate of a shard is measured at least."""
+
+
+@dataclass(slots=True)
+class Watched:
+    """What is known of one shard."""
+
+    covered: KinesisPosition | None = None
+    """Where its last reader came to; None if it had none."""
+
+    is_quiet: bool = False
+    """Whether nothing was there when somebody looked last."""
+
+    looked_at: float = 0.0
+    """When that was, in seconds on the monotonic clock."""
+
+    read_through: int | None = None
+    """What had come by then was read, in ms since the epoch."""
+
+    iterator: str | None = None
+    """One that goes on at `covered`."""
+
+    iterator_since: float = 0.0
+    """When it was given, in seconds on the monotonic clock."""
+
+    not_before: int = 0
+    """When its quota for reading is paid off, in ms since the epoch."""
+
+    held: str | None = None
+    """The error by which its records cannot be had until somebody sees to it."""
+
+    rate: float | None = None
+    """Records that come in a millisecond, about."""
+
+    def hear(self, staged: StagedRange, covered: KinesisPosition) -> None:
+        """Take what a task tells that has read it up to `covered`."""
+        now = time.monotonic()
+        hints = covered.hints or Hints()
+        self.covered, self.is_quiet, self.looked_at = covered, covered.is_quiet, now
+        self.not_before = hints.not_before
+        self.held = staged.held
+        self.keep(hints.iterator, now)
+        self.read_through = staged.read_through or self.read_through
+        if staged.parsed and staged.oldest is not None and staged.newest is not None:
+            self.rate = staged.parsed / max(_SHORTEST, staged.newest - staged.oldest)
+
+    def keep(self, iterator: str | None, now: float) -> None:
+        """Use an iterator from now on that goes on at `covered`."""
+        self.iterator, self.iterator_since = iterator, now
+
+    @property
+    def young_iterator(self) -> str | None:
+        """The iterator, if the service takes it still."""
+        return self.iterator if time.monotonic() - self.iterator_since < _ITERATOR_AGE else None
+
+    def waiting(self, moment: int) -> int:
+        """About how many records wait at a time in ms since the epoch."""
+        if self.rate is None or self.read_through is None:
+            return _GUESS
+        return max(1, round(self.rate * max(0, moment - self.read_through)))
+
+    @property
+    def rest(self) -> Rest | None:
+        """Why it is better not read just now, if it is."""
+        if self.held is not None:
+            left = self.looked_at + _HELD - time.monotonic()
+            return Rest(left, self.held) if left > 0 else None
+        left = self.not_before / 1000 - time.time()
+        return Rest(left) if left > 0 else None
+
+
+class Watch:
+    """All that is known of the shards of one connector."""
+
+    def __init__(self) -> None:
+        self._known: dict[SourcePartition, Watched] = {}
+
+    def of(self, partition: SourcePartition) -> Watched:
+        """What is known of one shard."""
+        return self._known.setdefault(partition, Watched())
