@@ -23,7 +23,7 @@ def split(engine: Engine, stream: Stream, shard_id: str, at: int) -> None:
     """
     _provisioned(engine.active(stream))
     shard = _open(engine, stream, shard_id)
-    if not shard.first_hash < at <= shard.last_hash:
+    if not shard.first_hash + 1 < at < shard.last_hash:
         raise invalid(
             f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} in stream {stream.name} is not both "
             f"greater than one plus the shard's StartingHashKey {shard.first_hash} and less than the shard's "
