@@ -130,6 +130,15 @@ def test_scaling_has_its_limits(limited: LocalKinesis, clock) -> None:
     scale(8)
 
 
+def test_there_are_not_more_shards_than_an_account_may_have(local: LocalKinesis) -> None:
+    kinesis = make(local)
+
+    with refuses("LimitExceededException"):
+        kinesis.create_stream(StreamName="others", ShardCount=10**6)
+    with refuses("LimitExceededException"):
+        kinesis.update_shard_count(StreamName="orders", TargetShardCount=10**6, ScalingType="UNIFORM_SCALING")
+
+
 def test_pages_of_shards_make_the_whole_list(local: LocalKinesis, clock) -> None:
     kinesis = make(local, shards=7)
 
