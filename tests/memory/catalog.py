@@ -14,9 +14,8 @@ from tests.memory.table import Files, MemoryTable, TableSnapshot, Unsorted, requ
 
 from frazil.errors import CatalogUnavailable, TableMissing, TableReplaced
 from frazil.model import EVOLUTION, Column, Conversion, SchemaChange, StagedFile, TableName, WriteShape
-from frazil.pipes.record_metadata import created_type
+from frazil.pipes.forms import form_of
 from frazil.pipes.stored import PREFIX
-from frazil.records import metadata
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg.table import CREATED_BY
 from frazil.tables.rules.expiry import kept, named_by_snapshots, needed_by_others, oldest_kept
@@ -102,7 +101,7 @@ class MemoryCatalog:
         if name not in self.tables:
             if create is None:
                 raise TableMissing(str(name))
-            told = Column(1, metadata.COLUMN, created_type(conversion))
+            told = Column(1, form_of(conversion).column, form_of(conversion).created(conversion))
             self.create(name, [told], {CREATED_BY: "true", **create})
         return MemoryTarget(self, name)
 

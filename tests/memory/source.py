@@ -315,9 +315,9 @@ class MemorySource:
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         """The cluster knows all there is to know."""
 
-    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:
+    def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
         """Those that a test holds."""
-        return {each: self._cluster.resting[each] for each in partitions if each in self._cluster.resting}
+        return {each: self._cluster.resting[each] for each in starts if each in self._cluster.resting}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """What a test says of those that are read to their ends."""

@@ -21,7 +21,8 @@ from frazil.model import (
     Primitive,
     StructType,
 )
-from frazil.pipes import record_metadata
+from frazil.pipes.metadata_form import keeps_structure
+from frazil.pipes.record_metadata import RECORD
 from frazil.records import metadata
 from frazil.records.convert import RecordConverter
 
@@ -58,7 +59,7 @@ def landed(kind: IcebergType, conversion: Conversion | None = None, **records: l
     chunk = RecordConverter(conversion or Conversion()).convert(batch(**records), now=77).table
     with duckdb.connect() as database:
         database.register("chunk", chunk)
-        ((value,),) = database.execute(f"SELECT {record_metadata.expression(column(kind))} FROM chunk").fetchall()
+        ((value,),) = database.execute(f"SELECT {RECORD.expression(column(kind))} FROM chunk").fetchall()
     return value
 
 
@@ -228,7 +229,7 @@ def test_structured_headers_keep_their_types_in_json_and_are_texts_in_a_struct()
     ids=str,
 )
 def test_a_column_of_these_types_is_written(kind: IcebergType) -> None:
-    assert record_metadata.unsupported(column(kind), Conversion()) is None
+    assert RECORD.unsupported(column(kind), Conversion()) is None
 
 
 @pytest.mark.parametrize(
@@ -258,7 +259,7 @@ def test_a_column_of_these_types_is_written(kind: IcebergType) -> None:
     ids=str,
 )  # fmt: skip
 def test_a_column_that_cannot_hold_metadata_is_refused_by_name(kind: IcebergType, reason: str) -> None:
-    assert record_metadata.unsupported(column(kind), Conversion()) == reason
+    assert RECORD.unsupported(column(kind), Conversion()) == reason
 
 
 @pytest.mark.parametrize("name", ["key", "headers", "CreateTime", "LogAppendTime", "schema_id", "note"])
@@ -267,11 +268,8 @@ def test_a_field_that_not_every_record_has_may_not_be_required(name: str) -> Non
     topic = Column(2, "topic", TEXT, required=True)
     kind = StructType((topic, Column(3, name, kinds.get(name, TEXT), required=True)))
 
-    assert (
-        record_metadata.unsupported(column(StructType((topic, Column(3, name, kinds.get(name, TEXT))))), Conversion())
-        is None
-    )
-    assert record_metadata.unsupported(column(kind), Conversion()) == (
+    assert RECORD.unsupported(column(StructType((topic, Column(3, name, kinds.get(name, TEXT))))), Conversion()) is None
+    assert RECORD.unsupported(column(kind), Conversion()) == (
         f"its field {name} must not be NULL, and not every record has one"
     )
 
@@ -279,8 +277,8 @@ def test_a_field_that_not_every_record_has_may_not_be_required(name: str) -> Non
 def test_a_required_field_needs_its_part_to_be_on() -> None:
     kind = StructType((Column(2, "topic", TEXT, required=True), Column(3, "offset", LONG)))
 
-    assert record_metadata.unsupported(column(kind), Conversion()) is None
-    assert record_metadata.unsupported(column(kind), Conversion(metadata=ALL - {"topic"})) == (
+    assert RECORD.unsupported(column(kind), Conversion()) is None
+    assert RECORD.unsupported(column(kind), Conversion(metadata=ALL - {"topic"})) == (
         "its field topic must not be NULL, and not every record has one"
     )
 
@@ -289,14 +287,14 @@ def test_a_required_field_needs_its_part_to_be_on() -> None:
 def test_a_required_column_needs_something_that_every_record_has(kind: IcebergType) -> None:
     needed = column(kind, required=True)
 
-    assert record_metadata.unsupported(needed, Conversion()) is None
-    assert record_metadata.unsupported(needed, Conversion(metadata=frozenset({"push_time"}))) is None
+    assert RECORD.unsupported(needed, Conversion()) is None
+    assert RECORD.unsupported(needed, Conversion(metadata=frozenset({"push_time"}))) is None
     for parts in (None, frozenset(), frozenset({"create_time"})):
-        reason = record_metadata.unsupported(needed, Conversion(metadata=parts))
+        reason = RECORD.unsupported(needed, Conversion(metadata=parts))
         assert reason == "it must not be NULL, and the settings snowflake.metadata.* leave it NULL"
 
 
 def test_only_json_keeps_the_structure_of_headers() -> None:
-    assert record_metadata.keeps_structure(column(VARIANT))
-    assert record_metadata.keeps_structure(column(TEXT))
-    assert not record_metadata.keeps_structure(column(metadata.column_type()))
+    assert keeps_structure(column(VARIANT))
+    assert keeps_structure(column(TEXT))
+    assert not keeps_structure(column(metadata.column_type()))

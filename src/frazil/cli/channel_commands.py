@@ -118,3 +118,36 @@ def prune(
         return prune_channels(
             home_of(home), brokers, worker, wanted, reason, dry=dry_run, force=even_if_owned, format=format
         )
+
+
+@channels.command(name="import")
+def import_(
+    *,
+    connector: Annotated[Path, Parameter(help="The file of the connector that is to go on, one for Kinesis.")],
+    from_kcl: Annotated[
+        str | None, Parameter(help="A table of leases in DynamoDB, of Amazon's client library.")
+    ] = None,
+    from_openflow: Annotated[
+        str | None, Parameter(help="A table of Openflow's in DynamoDB, of the present kind.")
+    ] = None,
+    stream: Annotated[str | None, Parameter(help="Whose leases they are, where the connector reads several.")] = None,
+    yes: Annotated[bool, Parameter(help="Write the tokens; without it, they are shown only.", negative=())] = False,
+    force: Annotated[
+        bool,
+        Parameter(help="Also set channels back that are ahead, and go on without shards that are gone.", negative=()),
+    ] = False,
+    even_if_owned: EvenIfOwned = False,
+    reason: Annotated[str | None, Parameter(help="For the audit in the snapshot's summary.")] = None,
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Have channels go on where the checkpoints of the KCL or of Openflow are, also before the first start."""
+    from frazil.cli.importing import import_checkpoints, which
+    from frazil.connector.taking_over import Consent
+
+    keeper, table = which(from_kcl, from_openflow)
+    consent = Consent(loss=force, fencing=even_if_owned)
+    return import_checkpoints(
+        connector, worker, home, keeper, table, stream, reason, consent, writes=yes, format=format
+    )

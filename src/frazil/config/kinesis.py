@@ -100,6 +100,7 @@ class KinesisSettings(SourceSettings):
     kind: ClassVar[str] = "kinesis"
     classes: ClassVar[tuple[str, ...]] = (CLASS,)
     title: ClassVar[str] = "What is read of Kinesis"
+    metadata_column: ClassVar[str] = "kinesisMetadata"
 
     topics: Annotated[tuple[str, ...], values.by(streams.names)] = Field(validation_alias=Keys(STREAMS), default=())
     """Streams to read, by their names or ARNs, separated by commas. Either this or `frazil.kinesis.streams.regex` is
@@ -282,6 +283,7 @@ class KinesisSettings(SourceSettings):
         found.problems += [Problem(key, REFUSED[key]) for key in given if key in REFUSED]
         found.problems += _streams(given)
         found.problems += _position(given)
+        found.problems += _consumer(given)
         found.problems += _credentials(given)
         return found
 
@@ -323,6 +325,10 @@ def _streams(given: Mapping[str, str]) -> Iterator[Problem]:
 def _position(given: Mapping[str, str]) -> Iterator[Problem]:
     if given.get(POSITION, "").upper() == AT_TIMESTAMP and TIMESTAMP not in given:
         yield Problem(TIMESTAMP, f"is missing with {POSITION}={AT_TIMESTAMP}. Write one like 2026-07-29T12:00:00Z.")
+
+
+def _consumer(given: Mapping[str, str]) -> Iterator[Problem]:
+    """What an application cannot be called whose name is that of a consumer as well."""
     name = given.get(APPLICATION, given.get("name", ""))
     if given.get(CONSUMER, "").upper() == FAN_OUT and name and not _CONSUMER_NAME.fullmatch(name):
         key = APPLICATION if APPLICATION in given else "name"

@@ -345,7 +345,12 @@ class ConnectorSettings(RowSettings, PaceSettings):
         # Iceberg's version 2 has no VARIANT.
         as_text = self.nested_type == "variant" and self.table_options.format_version == 2
         nested = "json" if as_text else self.nested_type
-        return replace(super().conversion, nested_type=nested, whole_records=not self.schematization)
+        return replace(
+            super().conversion,
+            nested_type=nested,
+            whole_records=not self.schematization,
+            metadata_column=self.source.metadata_column,
+        )
 
     @property
     def key(self) -> str:

@@ -37,6 +37,9 @@ class SourceSettings(SettingsBase, ABC):
     title: ClassVar[str]
     """The heading of its settings on the page that lists all of them."""
 
+    metadata_column: ClassVar[str] = "RECORD_METADATA"
+    """What the column is called that says where its records come from."""
+
     inherited: ClassVar[tuple[str, ...]] = ()
     """Keys that count in a worker's file, for all its connectors of this kind; `x.` stands for all that begin so."""
 

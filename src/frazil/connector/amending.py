@@ -17,8 +17,8 @@ import orjson
 from frazil.connector.owners import life_of
 from frazil.connector.registered import Registered
 from frazil.errors import CherryPicked, Fenced, OwnerRuns, ResetRefused, TableBegunAnew, TokensMoved, TokensUncertain
+from frazil.tables.base import WritableTable
 from frazil.tables.commit import commit
-from frazil.tables.iceberg.table import Table
 from frazil.tables.rules.checks import Expectation
 from frazil.tables.rules.tokens import Tokens, last_epoch, read
 
@@ -48,12 +48,14 @@ def audited(command: str, **facts: Any) -> dict[str, Any]:
     return {"command": command, "by": who(), "at": moment, **facts}
 
 
-def tokens_of(table: Table, connector: str) -> Tokens | None:
+def tokens_of(table: WritableTable, connector: str) -> Tokens | None:
     """The tokens a connector has in the version of a table that was read last; at worst those of the mirror."""
     return read(table.state(), str(table.name), connector, DESPITE)
 
 
-def require_stopped(table: Table, connector: str, tokens: Tokens, registered: Registered | None, *, force: bool) -> str:
+def require_stopped(
+    table: WritableTable, connector: str, tokens: Tokens, registered: Registered | None, *, force: bool
+) -> str:
     """Refuse to touch the tokens of a connector that runs; returns what is known of its owner.
 
     Raises:
@@ -65,7 +67,7 @@ def require_stopped(table: Table, connector: str, tokens: Tokens, registered: Re
     return f"{life.sign}; it is fenced" if life.runs else life.sign
 
 
-def amend(table: Table, connector: str, note: str, change: Callable[[Tokens | None], Amended]) -> Tokens:
+def amend(table: WritableTable, connector: str, note: str, change: Callable[[Tokens | None], Amended]) -> Tokens:
     """Commit what `change` makes of the tokens that hold, under a higher epoch and a new owner.
 
     Args:

@@ -18,7 +18,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.vanished import Doubt, doubts
 from frazil.errors import RecordsExpired
-from frazil.model import Position, SourcePartition
+from frazil.model import Position, SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.rules.tokens import Tokens
 
@@ -39,6 +39,8 @@ class Expiry:
         self._source = source
         self._opener = opener
         self._skip = skip
+        self._since: dict[tuple[TableName, str], int] = {}
+        """Up to when quiet channels of a table were known to be read when it last committed, by that commit."""
 
     def look(self, tables: Iterable[OpenTable], facts: Mapping[str, TopicFacts]) -> None:
         """Look at what retention may have passed.
@@ -73,19 +75,21 @@ class Expiry:
                 each: replace(opened.tokens.channel(each), read_through=moment)
                 for each, moment in through.items()
                 if each.topic in opened.topics
-                and (opened.tokens.channel(each).read_through or 0) + _WORTH <= moment
+                and (opened.tokens.channel(each).read_through or 0) < moment
                 and opened.tokens.start(each) == starts[each]
             }
             if not moved:
                 continue
-            tokens = opened.tokens.with_channels(moved, opened.tokens.topics)
-            committed = max((each.time or 0 for _, each in opened.tokens.channels()), default=0)
-            if time.time_ns() // 1_000_000 - committed >= _OFTEN:
-                now = time.time_ns() // 1_000_000
-                timed = {each: replace(channel, time=now) for each, channel in moved.items()}
-                self._opener.move(opened, tokens.with_channels(timed, tokens.topics))
-            else:
-                opened.tokens, opened.holds = tokens, True
+            key = (opened.table.name, opened.tokens.commit)
+            newest = max(through[each] for each in moved)
+            since = self._since.get(key)
+            if since is None:
+                self._since = {each: at for each, at in self._since.items() if each[0] != opened.table.name}
+                since = self._since[key] = newest
+            opened.tokens = opened.tokens.with_channels(moved, opened.tokens.topics)
+            opened.holds = opened.holds or newest - since >= _WORTH
+            if newest - since >= _OFTEN:
+                self._opener.move(opened, opened.tokens)
 
 
 def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:

@@ -307,7 +307,7 @@ class Ingestion:
         if self._buffering.needs_sizes and (unknown := unsized(waiting)):
             self._sizes.update(self._source.average_sizes(unknown))
             waiting = backlogs(taking_part, latest, self._sizes)
-        self.resting = self._source.resting([each.partition for each in waiting])
+        self.resting = self._source.resting({each.partition: each.start for each in waiting})
         self._rest_ends = time.monotonic() + min((each.seconds for each in self.resting.values()), default=math.inf)
         waiting = [each for each in waiting if each.partition not in self.resting]
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)

@@ -1,4 +1,4 @@
-"""Routed tables that a cycle had nothing for: how far they have come is committed later, and not by all at once."""
+"""Tables that a cycle had nothing for: how far they have come is committed later, and not by all at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class QuietTables:
     """Decides which tables of one connector commit in a cycle."""
 
     def __init__(self, branching: Branching) -> None:
-        """Look at the tables of topics that are routed by a value; others commit whatever they have."""
+        """Look at the tables of topics that are routed by a value, and at those whose tokens have not moved at all."""
         self._branching = branching
         self._since: dict[TableName, float] = {}
         """When each table last committed, or was met first, in seconds on the monotonic clock."""
@@ -39,7 +39,9 @@ class QuietTables:
     ) -> dict[TableName, Sequence[StagedTable]]:
         """What was staged for tables that commit now; the others keep in mind how far they have come."""
         if not self._branching.is_on:
-            return dict(due)
+            unmoved = [name for name, staged in due.items() if _is_empty(staged) and _is_unmoved(staged)]
+            waits = {name for name in unmoved if self._holds(opened[name], due[name], facts)}
+            return {name: staged for name, staged in due.items() if name not in waits}
         now = time.monotonic()
         waits = {name for name in self._waiting(due, now) if self._holds(opened[name], due[name], facts)}
         commits = {name: staged for name, staged in due.items() if name not in waits}
@@ -52,7 +54,7 @@ class QuietTables:
             return False
         # The commit stays the one they were read from: nobody has moved anything in the table.
         opened.tokens = moved(opened.tokens, progress, facts, time.time_ns() // 1_000_000)
-        opened.holds = True
+        opened.holds = opened.holds or not _is_unmoved(staged)
         return True
 
     def _waiting(self, due: Mapping[TableName, Sequence[StagedTable]], now: float) -> set[TableName]:
@@ -60,6 +62,11 @@ class QuietTables:
         quiet = sorted(ages, key=lambda name: -ages[name])
         early = quiet[: max(1, len(quiet) // _SHARE)]
         return {name for name, age in ages.items() if age < _LONGEST and (age < _EARLY or name not in early)}
+
+
+def _is_unmoved(staged: Iterable[StagedTable]) -> bool:
+    """Whether not even tokens have anything to say that is worth a commit."""
+    return all(each.covered == each.start for part in staged for each in part.ranges)
 
 
 def _is_empty(staged: Iterable[StagedTable]) -> bool:

@@ -20,8 +20,18 @@ from frazil.cycle.routes import fed_by, needs, own_starts
 from frazil.cycle.schema_rules import rules_for
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.errors import FrazilError
-from frazil.model import PipeSpec, Range, TableName, TableRules, TableTask, Task, WriteShape, is_rescued_name
-from frazil.pipes.record_metadata import is_metadata
+from frazil.model import (
+    Conversion,
+    PipeSpec,
+    Range,
+    TableName,
+    TableRules,
+    TableTask,
+    Task,
+    WriteShape,
+    is_rescued_name,
+)
+from frazil.pipes.forms import form_of
 from frazil.pipes.stored import of_channel
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
@@ -208,7 +218,7 @@ class Tasks:
     def column_budget(self, opened: OpenTable) -> int:
         """How many columns a table may still get in this cycle."""
         shape = self._shape(opened)
-        now = width(shape)
+        now = width(shape, self._settings.conversion)
         left = self._settings.columns_max - now
         if shape.has_rows:
             left = min(left, self._settings.columns_per_cycle - (now - self._widths[shape.table]))
@@ -237,13 +247,14 @@ class Tasks:
                 whole_records.prepare(opened.table, self._settings.conversion)
             shape = self._shapes[name] = opened.table.shape()
             self._kept[name], opened.looked_at = shape, time.monotonic()
-        self._widths.setdefault(name, width(self._shapes[name]))
+        self._widths.setdefault(name, width(self._shapes[name], self._settings.conversion))
         return self._shapes[name]
 
 
-def width(shape: WriteShape) -> int:
+def width(shape: WriteShape, conversion: Conversion) -> int:
     """How many columns a table has, those of frazil's own not among them."""
-    own = (column for column in shape.columns if is_metadata(column) or is_rescued_name(column.name))
+    form = form_of(conversion)
+    own = (column for column in shape.columns if form.is_column(column) or is_rescued_name(column.name))
     return width_of(column.type for column in shape.columns) - width_of(column.type for column in own)
 
 

@@ -23,7 +23,7 @@ def prepare(table: WritableTable, conversion: Conversion) -> None:
     if not conversion.whole_records:
         return
     shape = table.shape()
-    if reason := content.unsupported(shape.columns):
+    if reason := content.unsupported(shape.columns, conversion):
         raise TableWithoutContent(str(table.name), reason)
     change = content.missing(shape, conversion_for(conversion, shape))
     if change != SchemaChange():

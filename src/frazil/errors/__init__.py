@@ -17,6 +17,15 @@ from __future__ import annotations
 from frazil.errors.configuration import EmptyTopic, InvalidConfiguration, Problem
 from frazil.errors.fleet import ConnectorExists, ConnectorUnknown, FleetEnded
 from frazil.errors.following import FollowerFailed, FollowRefused, HistoryExpired, HistoryMoved
+from frazil.errors.imports import (
+    ChannelAhead,
+    CheckpointExpired,
+    CheckpointOfOtherStream,
+    CheckpointTableMissing,
+    CheckpointTableRefused,
+    CheckpointUnreadable,
+    NoCheckpoints,
+)
 from frazil.errors.pipes import ExplainRefused, PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
 from frazil.errors.registries import RegistryRefused, RegistryUnavailable
@@ -91,6 +100,12 @@ __all__ = [
     "BrokerUnavailable",
     "CatalogNotIceberg",
     "CatalogUnavailable",
+    "ChannelAhead",
+    "CheckpointExpired",
+    "CheckpointOfOtherStream",
+    "CheckpointTableMissing",
+    "CheckpointTableRefused",
+    "CheckpointUnreadable",
     "CherryPicked",
     "ClockBehind",
     "CommitUnknown",
@@ -115,6 +130,7 @@ __all__ = [
     "InvalidRecord",
     "LedgerUnreadable",
     "LogTruncated",
+    "NoCheckpoints",
     "NoStartingOffset",
     "NotPackable",
     "NothingSetUp",

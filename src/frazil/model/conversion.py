@@ -53,6 +53,9 @@ class Conversion:
     structured_metadata: bool = True
     """Whether RECORD_METADATA is created with fields, rather than as one JSON text."""
 
+    metadata_column: str = "RECORD_METADATA"
+    """The column that says where a record comes from: the source's kind has it of one form (`frazil.pipes.forms`)."""
+
     metadata: frozenset[MetadataPart] | None = frozenset({"topic", "offset_and_partition", "create_time", "push_time"})
     """The parts of RECORD_METADATA to write; None leaves the whole column NULL."""
 

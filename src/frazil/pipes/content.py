@@ -9,17 +9,15 @@ import msgspec
 from msgspec import Raw
 
 from frazil.model import Column, Conversion, IcebergType, Primitive, SchemaChange, WriteShape
-from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK, Chunk
 from frazil.pipes.default.coercion import Coercion
 from frazil.pipes.default.decoder import REFUSED, becomes_variant
 from frazil.pipes.default.exact_json import TOO_DEEP, CoercionError, parse
 from frazil.pipes.default.fast_validation import SHALLOW, is_too_deep
 from frazil.pipes.default.projection import constant
+from frazil.pipes.forms import form_of
 from frazil.pipes.naming import folded
-from frazil.pipes.record_metadata import is_metadata
 from frazil.pipes.types import VARIANT, cast, file_name
-from frazil.records import metadata
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
 from frazil.sql import ident
@@ -40,16 +38,18 @@ def missing(shape: WriteShape, conversion: Conversion) -> SchemaChange:
     names = {folded(column.name) for column in shape.columns}
     wanted: dict[str, IcebergType] = {COLUMN: VARIANT if conversion.nested_type == "variant" else _TEXT}
     if conversion.metadata is not None:
-        wanted[metadata.COLUMN] = record_metadata.created_type(conversion)
+        form = form_of(conversion)
+        wanted[form.column] = form.created(conversion)
     return SchemaChange(add={name: kind for name, kind in wanted.items() if folded(name) not in names})
 
 
-def unsupported(columns: Iterable[Column]) -> str | None:
+def unsupported(columns: Iterable[Column], conversion: Conversion) -> str | None:
     """Why whole records cannot go to a table of these columns, if they cannot."""
+    form = form_of(conversion)
     for column in columns:
         if is_content(column) and column.type not in (VARIANT, _TEXT):
             return f"its column {column.name} is of type {column.type}, not VARIANT or STRING"
-        if column.required and column.default is None and not is_metadata(column):
+        if column.required and column.default is None and not form.is_column(column):
             return f"its column {column.name} must not be NULL, and whole records have no value for it"
     return None
 
@@ -61,12 +61,13 @@ class ContentPipe:
         """Project to a table of these columns, one of which is RECORD_CONTENT."""
         self.columns = columns
         self._coercion = Coercion(conversion)
+        self._form = form_of(conversion)
         self._content = next(column for column in columns if is_content(column))
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The value, and what RECORD_METADATA is made of."""
-        return (VALUE, *record_metadata.INPUTS) if any(map(is_metadata, self.columns)) else (VALUE,)
+        """The value, and what the metadata is made of."""
+        return (VALUE, *self._form.inputs) if any(map(self._form.is_column, self.columns)) else (VALUE,)
 
     def statements(self, chunk: Chunk) -> Iterator[str]:
         """One: before it, whatever it would not read as it is meant is written anew or rejected."""
@@ -114,8 +115,8 @@ class ContentPipe:
             return RejectReason(str(error), self._content.name)
 
     def _expression(self, column: Column) -> str:
-        if is_metadata(column):
-            return record_metadata.expression(column)
+        if self._form.is_column(column):
+            return self._form.expression(column)
         if column != self._content:
             return constant(column, None if column.default is None else self._coercion.default(column))
         return ident(VALUE) if column.type == _TEXT else cast(f"CAST({ident(VALUE)} AS JSON)", VARIANT)

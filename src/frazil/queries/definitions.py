@@ -18,6 +18,7 @@ from frazil.model import (
     StructType,
     TableName,
 )
+from frazil.pipes.forms import form_for
 from frazil.pipes.naming import folded
 from frazil.pipes.sql.compiling import compile_pipe
 from frazil.pipes.types import has
@@ -106,7 +107,8 @@ def _create(statement: CreateTable, lake: CatalogLake) -> Answer:
 def _check_pipe(statement: CreateTable, name: TableName, definition: TableDefinition, lake: CatalogLake) -> None:
     """See that the pipe of an interactive table can be made after the table."""
     assert statement.pipe is not None  # noqa: S101 (asked for only then)
-    compile_pipe(statement.pipe, name.name, columns_from_json(definition.schema), Conversion())
+    columns = columns_from_json(definition.schema)
+    compile_pipe(statement.pipe, name.name, columns, Conversion(metadata_column=form_for(columns).column))
     there = pipes.found_pipe(lake.catalog, name.namespace, name.name)
     if there is not None and there.table != name:
         raise Refused(f"there is a pipe {there.pipe.name} already, of the table {there.table}", statement.name)

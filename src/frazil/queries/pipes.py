@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from frazil.errors import CatalogUnavailable, InvalidQuery, TableMissing
 from frazil.model import Conversion, TableName
+from frazil.pipes.forms import form_for
 from frazil.pipes.sql.compiling import compile_pipe
 from frazil.pipes.stored import PREFIX, StoredPipe, decode, matching
 from frazil.queries.answer import Answer
@@ -125,7 +126,8 @@ def _create(statement: CreatePipe, lake: CatalogLake) -> Answer:
         return _said(f"{there.pipe.name} already exists, statement succeeded.")
     if there and not statement.replaces:
         raise InvalidQuery(f"there is a pipe {there.pipe.name} already, of the table {there.table}: CREATE OR REPLACE")
-    spec = compile_pipe(statement, name, tuple(lake.columns(table)), Conversion())
+    columns = tuple(lake.columns(table))
+    spec = compile_pipe(statement, name, columns, Conversion(metadata_column=form_for(columns).column))
     pipe = StoredPipe(name, statement.text.strip(), time.time_ns() // 1_000_000, _creator(), statement.comment)
     made = FoundPipe(table, pipe)
     catalog.set_properties(table, {PREFIX + name: pipe.encode()})

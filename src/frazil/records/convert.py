@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.model import Conversion, ConverterSpec, RejectStage
-from frazil.records import metadata
+from frazil.records import kinesis_metadata, metadata
 from frazil.records.batches import TEXT_OR_JSON, converted_schema
 from frazil.records.changing import Changing
 from frazil.records.connect.decoding import DecodingConverter
@@ -52,6 +52,12 @@ CONVERTERS: Final[dict[str, MakeConverter]] = {
 }
 """The converters of whole columns, by the kind of a `ConverterSpec`; `frazil.records.decoders` has the others."""
 
+METADATA: Final[Mapping[str, Callable[[pa.RecordBatch, Conversion, int], metadata.MetadataColumns]]] = {
+    metadata.COLUMN: metadata.columns,
+    kinesis_metadata.COLUMN: kinesis_metadata.columns,
+}
+"""What is recorded of records beside their values, by `Conversion.metadata_column`."""
+
 TRANSFORMS: Final[dict[str, MakeTransform]] = {}
 """The transforms of whole columns, by the kind of a `TransformSpec`; `frazil.records.smt` has the others."""
 
@@ -61,7 +67,7 @@ class Converted:
     """A batch of records with their values as JSON text."""
 
     table: pa.Table
-    """`value`, and the columns of `frazil.records.metadata.columns`; the topic is as transforms left it."""
+    """`value`, and the columns of what `METADATA` gives; the topic is as transforms left it."""
 
     records: pa.Table
     """The same rows as they were read, for rejects."""
@@ -127,7 +133,7 @@ class RecordConverter:
             done, bad_values, bad_others = done.without({**bad_others, **bad_values}, "convert"), {}, {}
             for name, transform in self._transforms:
                 done = _transformed(done, name, transform)  # 2
-        beside = metadata.columns(done.records, self._conversion, now)  # 3
+        beside = METADATA[self._conversion.metadata_column](done.records, self._conversion, now)  # 3
         ignored = self._ignored(done.records) - bad_values.keys()
         bad = {row: reason for row, reason in {**beside.bad, **bad_others, **bad_values}.items() if row not in ignored}
         columns = {VALUE: done.records.column(VALUE), **beside.columns, _TOPICS: done.records.column("topic")}

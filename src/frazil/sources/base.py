@@ -146,8 +146,8 @@ class Source(Protocol):
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         """Hear how far tasks came: what is known of partitions by reading them. It is not committed yet."""
 
-    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:
-        """Those of the partitions that are better not read just now."""
+    def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
+        """The partitions that are better not read from these starts just now."""
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
@@ -89,3 +94,24 @@ def put(kinesis: Any, *values: bytes, key: str = "key", name: str = "orders") ->
 def refuses(code: str) -> Any:
     """The block is answered with that error."""
     return pytest.raises(ClientError, match=rf"\({code}\)")
+
+
+@contextmanager
+def running(directory: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The command, the endpoint it gives, and what it says to do next."""
+    command = [sys.executable, "-c", "from frazil.cli import main; exit(main())"]
+    arguments = ["dev", "kinesis", "--port", "0", "--dir", str(directory), *options]
+    process = subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        ready = process.stdout.readline()
+        yield process, ready.split("ready at ")[1].split(";")[0], process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def client_at(endpoint: str) -> Any:
+    return boto3.client(
+        "kinesis", "us-east-1", endpoint_url=endpoint, aws_access_key_id="local", aws_secret_access_key="local"
+    )

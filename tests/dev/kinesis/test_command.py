@@ -6,15 +6,10 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
-from tests.dev.kinesis.support import data, put, records, refuses
+from tests.dev.kinesis.support import client_at, data, put, records, refuses, running
 
 from frazil.dev.errors import NotABrokerDirectory
 from frazil.dev.kinesis import LocalKinesis
@@ -22,30 +17,9 @@ from frazil.dev.kinesis.command import kinesis as run_kinesis
 from frazil.testing.kinesis import FaultsAt
 
 
-@contextmanager
-def running(directory: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """The command, the endpoint it gives, and what it says to do next."""
-    command = [sys.executable, "-c", "from frazil.cli import main; exit(main())"]
-    arguments = ["dev", "kinesis", "--port", "0", "--dir", str(directory), *options]
-    process = subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        ready = process.stdout.readline()
-        yield process, ready.split("ready at ")[1].split(";")[0], process.stdout.readline()
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def client(endpoint: str) -> Any:
-    return boto3.client(
-        "kinesis", "us-east-1", endpoint_url=endpoint, aws_access_key_id="local", aws_secret_access_key="local"
-    )
-
-
 def test_the_command_serves_its_streams_until_it_is_told_to_stop(tmp_path: Path) -> None:
     with running(tmp_path, "--stream", "orders", "--shards", "3") as (process, endpoint, following):
-        shards = client(endpoint).list_shards(StreamName="orders")["Shards"]
+        shards = client_at(endpoint).list_shards(StreamName="orders")["Shards"]
         process.send_signal(signal.SIGTERM)
 
         assert process.wait(30) == 0
@@ -55,7 +29,7 @@ def test_the_command_serves_its_streams_until_it_is_told_to_stop(tmp_path: Path)
 
 def test_records_survive_a_kill(tmp_path: Path) -> None:
     with running(tmp_path, "--stream", "orders") as (process, endpoint, _):
-        put(client(endpoint), b"1", b"2")
+        put(client_at(endpoint), b"1", b"2")
         process.kill()
         process.wait()
 
@@ -69,10 +43,10 @@ def test_faults_are_set_on_a_server_of_another_process(tmp_path: Path) -> None:
         fault = faults.kms("KMSDisabledException", "PutRecord")
 
         with refuses("KMSDisabledException"):
-            put(client(endpoint), b"x")
+            put(client_at(endpoint), b"x")
         assert [(each["number"], each["happened"]) for each in faults.all()] == [(fault.number, 1)]
         faults.remove(fault.number)
-        put(client(endpoint), b"x")
+        put(client_at(endpoint), b"x")
         faults.fail("PutRecord", times=5)
         faults.clear()
         assert faults.all() == []

@@ -7,7 +7,7 @@ import random
 import httpx2 as httpx
 import pytest
 from botocore.exceptions import ConnectionClosedError, HTTPClientError
-from tests.dev.kinesis.support import data, iterator, make, put, records, refuses, shard_id
+from tests.dev.kinesis.support import answers, data, iterator, make, put, records, refuses, shard_id
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.dev.kinesis.faults import Fault
@@ -44,6 +44,16 @@ def test_a_failure_of_the_service_has_status_500(local: LocalKinesis) -> None:
         kinesis.list_shards(StreamName="orders")
 
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+
+
+def test_a_failure_has_the_status_that_was_asked_for(local: LocalKinesis) -> None:
+    kinesis = make(local)
+    local.faults.fail("ListShards", times=1, status=502)
+
+    with refuses("InternalFailure") as refused:
+        kinesis.list_shards(StreamName="orders")
+
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 502
 
 
 def test_an_iterator_expires_on_demand(local: LocalKinesis) -> None:
@@ -108,6 +118,16 @@ def test_a_slow_answer_comes(local: LocalKinesis) -> None:
     assert local.faults.all() == []
 
 
+def test_an_answer_without_records_is_no_end_and_nothing_is_passed_over(local: LocalKinesis) -> None:
+    kinesis = make(local)
+    put(kinesis, b"1", b"2")
+    local.faults.empty(times=2)
+
+    counts = [(len(answer["Records"]), answer["MillisBehindLatest"]) for answer in answers(kinesis, iterator(kinesis))]
+
+    assert counts == [(0, 1), (0, 1), (2, 0)]
+
+
 def test_a_fraction_of_requests_meets_the_fault(local: LocalKinesis) -> None:
     kinesis = make(local)
     local.faults.chance = random.Random(7)
@@ -142,4 +162,5 @@ def test_faults_are_set_over_http_as_well(local: LocalKinesis) -> None:
     assert httpx.delete(f"{url}/{fault['number']}").json() == []
     put(kinesis, b"x")
     assert httpx.post(url, json={"eror": "x"}).status_code == 400
+    assert httpx.post(url, json={"operations": "PutRecord"}).status_code == 400
     assert httpx.post(url, content=b"{").status_code == 400

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.dev.kinesis.support import HOUR, data, make, put, records, refuses, settled, shard_id
 
 from frazil.dev.kinesis import LocalKinesis
@@ -132,6 +130,15 @@ def test_scaling_has_its_limits(limited: LocalKinesis, clock) -> None:
     scale(8)
 
 
+def test_there_are_not_more_shards_than_an_account_may_have(local: LocalKinesis) -> None:
+    kinesis = make(local)
+
+    with refuses("LimitExceededException"):
+        kinesis.create_stream(StreamName="others", ShardCount=10**6)
+    with refuses("LimitExceededException"):
+        kinesis.update_shard_count(StreamName="orders", TargetShardCount=10**6, ScalingType="UNIFORM_SCALING")
+
+
 def test_pages_of_shards_make_the_whole_list(local: LocalKinesis, clock) -> None:
     kinesis = make(local, shards=7)
 
@@ -188,47 +195,3 @@ def test_the_shards_of_one_incarnation_are_not_those_of_another(local: LocalKine
     assert ids(listed(kinesis, StreamCreationTimestamp=created)) == [0]
     with refuses("ResourceNotFoundException"):
         listed(kinesis, StreamCreationTimestamp=created.timestamp() - 60)
-
-
-@settings(max_examples=8)
-@given(st.data())
-def test_every_record_is_read_once_and_in_the_order_of_its_key_whatever_is_split_or_merged(
-    drawn: st.DataObject,
-) -> None:
-    with LocalKinesis(quotas=False) as local:
-        kinesis = make(local, shards=drawn.draw(st.integers(1, 3)))
-        local.engine.settles_within = 0.0
-        sent: list[tuple[str, bytes]] = []
-        for _ in range(drawn.draw(st.integers(1, 8))):
-            shards = sorted(
-                listed(kinesis, ShardFilter={"Type": "AT_LATEST"}),
-                key=lambda shard: int(shard["HashKeyRange"]["StartingHashKey"]),
-            )
-            shard = drawn.draw(st.integers(0, len(shards) - 1))
-            match drawn.draw(st.sampled_from(["put", "put", "split", "merge"])):
-                case "put":
-                    batch = [(drawn.draw(st.sampled_from("abcdefgh")), b"%d" % (len(sent) + n)) for n in range(20)]
-                    sent += batch
-                    many = [{"PartitionKey": key, "Data": value} for key, value in batch]
-                    assert kinesis.put_records(StreamName="orders", Records=many)["FailedRecordCount"] == 0
-                case "split":
-                    span = shards[shard]["HashKeyRange"]
-                    at = drawn.draw(st.integers(int(span["StartingHashKey"]) + 1, int(span["EndingHashKey"])))
-                    kinesis.split_shard(
-                        StreamName="orders", ShardToSplit=shards[shard]["ShardId"], NewStartingHashKey=str(at)
-                    )
-                case "merge" if len(shards) > 1:
-                    one, other = shards[min(shard, len(shards) - 2) :][:2]
-                    kinesis.merge_shards(
-                        StreamName="orders", ShardToMerge=one["ShardId"], AdjacentShardToMerge=other["ShardId"]
-                    )
-            assert is_partition(open_ranges(kinesis))
-
-        found = [record for shard in listed(kinesis) for record in records(kinesis, int(shard["ShardId"][-12:]))]
-
-        # A shard's number is greater than its parents', so in the order of shards each key's records are in order.
-        assert len({record["SequenceNumber"] for record in found}) == len(found)
-        for key in {key for key, _ in sent}:
-            assert [record["Data"] for record in found if record["PartitionKey"] == key] == [
-                value for each, value in sent if each == key
-            ]

@@ -94,7 +94,7 @@ class Restaging:
         self._settings = settings
         self._table = table
         self._pipes = Pipes(settings)
-        self._width = width(table.shape())
+        self._width = width(table.shape(), settings.conversion)
 
     def stage(self, records: Mapping[str, pa.RecordBatch]) -> StagedReplay:
         """Stage records, by topic, for the table as it is now; it may get columns for them, as in a cycle.
@@ -195,7 +195,7 @@ class Restaging:
         return shape.evolves and makes_columns and self._budget(shape) > 0
 
     def _budget(self, shape: WriteShape) -> int:
-        now = width(shape)
+        now = width(shape, self._settings.conversion)
         left = self._settings.columns_max - now
         return max(0, min(left, self._settings.columns_per_cycle - (now - self._width)) if shape.has_rows else left)
 

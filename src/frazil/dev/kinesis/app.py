@@ -61,6 +61,8 @@ class Application:
             aim = aimed_at(self._engine, request.input)
         fault = self._engine.faults.meet(request.operation, *aim) or _WITHOUT_FAULT
         await asyncio.sleep(fault.seconds)
+        if fault.empty:
+            request.input["Limit"] = 0
         spoils = fault.reset or fault.error is not None
         answer = self._carried_out(request) if fault.after or not spoils else None
         if fault.reset:
@@ -82,9 +84,10 @@ class Application:
                 sent = self._subscriptions.next(subscription)
                 if sent is None:
                     await asyncio.wait({left}, timeout=LOOKED_AFTER)
-                elif sent.reset:
+                    continue
+                await asyncio.wait({left}, timeout=sent.seconds)
+                if sent.reset:
                     self._reset(tuple(scope["client"]))
-                    return
                 else:
                     await send({"type": "http.response.body", "body": sent.message, "more_body": True})
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from frazil.dev.kinesis.faults import Fault, Faults
@@ -39,7 +40,11 @@ def _set(faults: Faults, body: bytes) -> Answer:
         return _json(400, {"problem": f"the fault is not JSON: {error}"})
     if not isinstance(given, dict) or not given.keys() <= _GIVEN:
         return _json(400, {"problem": f"a fault is an object with some of the keys {', '.join(sorted(_GIVEN))}"})
-    return _json(200, asdict(faults.add(Fault(**given))))
+    try:
+        fault = msgspec.convert(given, Fault)
+    except msgspec.ValidationError as error:
+        return _json(400, {"problem": str(error)})
+    return _json(200, asdict(faults.add(fault)))
 
 
 def _json(status: int, document: Any) -> Answer:

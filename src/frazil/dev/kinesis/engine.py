@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from frazil.dev.kinesis.failures import Refused, in_use, invalid, not_found
+from frazil.dev.kinesis.failures import Refused, in_use, invalid, limit_exceeded, not_found
 from frazil.dev.kinesis.faults import Faults
 from frazil.dev.kinesis.model import HASH_KEYS, Shard, Status, Stream
 from frazil.dev.kinesis.numbers import Number
@@ -21,6 +21,9 @@ from frazil.dev.kinesis.store import Store
 
 ACCOUNT: Final = "000000000000"
 REGION: Final = "us-east-1"
+
+SHARD_LIMIT: Final = 20_000
+"""How many shards a stream may have; AWS counts those of all streams of an account."""
 
 SETTLES_WITHIN: Final = 0.05
 """Seconds that streams and consumers stay CREATING, UPDATING or DELETING."""
@@ -165,8 +168,10 @@ class Engine:
         """Make a stream whose shards share the hash keys evenly.
 
         Raises:
-            Refused: there is one of that name.
+            Refused: there is one of that name, or it has more shards than an account may have.
         """
+        if shards > SHARD_LIMIT:
+            raise limit_exceeded(f"An account has {SHARD_LIMIT} shards at most, not {shards}.")
         try:
             self.stream(name)
         except Refused:
@@ -196,7 +201,7 @@ class Engine:
 
     def add_shard(self, stream: Stream, first_hash: int, last_hash: int, *parents: Shard) -> Shard:
         """Give a stream a further shard, later than its parents."""
-        number = max((shard.number for shard in stream.shards), default=-1) + 1
+        number = stream.shards[-1].number + 1 if stream.shards else 0
         shard = Shard(
             self._next("shard"), number, first_hash, last_hash, self.moment(), [parent.id for parent in parents]
         )
@@ -217,11 +222,11 @@ class Engine:
     def trim_shard(self, stream: Stream, shard: Shard) -> None:
         """Remove the records of a shard that are past their retention."""
         horizon = self.horizon(stream)
-        oldest = next(self.store.read(shard, shard.trimmed + 1, 1), None)
+        oldest = self.store.first_since(shard, 0)
         if oldest is None or oldest.arrival >= horizon:
             return
         kept = self.store.first_since(shard, horizon)
-        shard.trimmed = shard.count if kept is None else kept - 1
+        shard.trimmed = shard.count if kept is None else kept.ordinal - 1
         self.store.trim(shard, shard.trimmed)
         self.save(stream)
 

@@ -25,11 +25,17 @@ class Fault:
     error: str | None = None
     """The name of the error that is answered; None for none."""
 
+    status: int | None = None
+    """The HTTP status of the error, where it is not the usual one."""
+
     reset: bool = False
     """The connection is reset instead of an answer."""
 
     seconds: float = 0.0
     """How long the answer takes, besides."""
+
+    empty: bool = False
+    """GetRecords gives no records though there are some, as it may at any time; it goes on where it was."""
 
     operations: Sequence[str] = ()
     """The operations it happens to; all when empty."""
@@ -61,7 +67,7 @@ class Fault:
     def refused(self) -> Refused:
         """The error that is answered."""
         code = self.error or "InternalFailure"
-        return Refused(code, f"{code} was asked for (fault {self.number}).", _STATUS.get(code, 400))
+        return Refused(code, f"{code} was asked for (fault {self.number}).", self.status or _STATUS.get(code, 400))
 
 
 class Breaking(ABC):
@@ -111,6 +117,10 @@ class Breaking(ABC):
     def slow(self, seconds: float, *operations: str, **where: Any) -> Fault:
         """Answer late."""
         return self.add(Fault(seconds=seconds, operations=operations, **where))
+
+    def empty(self, **where: Any) -> Fault:
+        """Answer GetRecords without records, though there are some."""
+        return self.add(Fault(empty=True, operations=("GetRecords",), **where))
 
     def reset(self, *operations: str, **where: Any) -> Fault:
         """Reset the connection instead of an answer."""

@@ -107,7 +107,7 @@ def _since(engine: Engine, shard: Shard, timestamp: float | None) -> int:
             f"timestampInMillis: {moment}, currentTimestampInMillis: {now}"
         )
     found = engine.store.first_since(shard, moment)
-    return shard.count + 1 if found is None else found
+    return shard.count + 1 if found is None else found.ordinal
 
 
 def _of_number(engine: Engine, stream: Stream, shard: Shard, start: Start) -> int:
@@ -121,13 +121,13 @@ def _of_number(engine: Engine, stream: Stream, shard: Shard, start: Start) -> in
             f"StartingSequenceNumber {start.number} used in GetShardIterator on shard {shard.id} in stream "
             f"{stream.name} is invalid because it did not come from this stream and shard."
         )
-    at_or_after = engine.store.first_since(shard, number.arrival, number.ordinal)
-    if at_or_after is None:
+    found = engine.store.first_since(shard, number.arrival, number.ordinal)
+    if found is None:
         return shard.count + 1
-    record = next(engine.store.read(shard, at_or_after, 1))
-    before = (record.arrival, record.ordinal, 0) < (number.arrival, number.ordinal, number.between)
-    is_it = start.kind == "AFTER_SEQUENCE_NUMBER" and (record.arrival, record.ordinal, 0) == number[2:]
-    return at_or_after + 1 if before or is_it else at_or_after
+    # It is the number's own record, or comes after the number.
+    own = found == (number.arrival, number.ordinal)
+    passed = own and (number.between > 0 or start.kind == "AFTER_SEQUENCE_NUMBER")
+    return found.ordinal + 1 if passed else found.ordinal
 
 
 def _is_ahead(engine: Engine, shard: Shard, number: numbers.Number) -> bool:

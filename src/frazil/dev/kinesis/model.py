@@ -83,6 +83,13 @@ class Record(NamedTuple):
         return size(self.data, self.key)
 
 
+class Placed(NamedTuple):
+    """Where a record is in its shard."""
+
+    arrival: int
+    ordinal: int
+
+
 @dataclass(slots=True)
 class Consumer:
     """A registered consumer, which has the throughput of a shard to itself."""

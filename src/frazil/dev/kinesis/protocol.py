@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,8 +58,8 @@ def read(headers: Mapping[bytes, bytes], body: bytes) -> Request:
 
 
 def answer(result: Mapping[str, Any] | None, now: float) -> Answer:
-    """An operation's result; bytes are written as base64."""
-    body = b"" if result is None else orjson.dumps(result, default=base64)
+    """An operation's result."""
+    body = b"" if result is None else orjson.dumps(result)
     return Answer(200, headers(now, CONTENT_TYPE, length=len(body)), body)
 
 
@@ -79,10 +78,3 @@ def headers(now: float, content_type: str, length: int | None = None) -> Headers
         (b"content-type", content_type.encode()),
     ]
     return given if length is None else [*given, (b"content-length", str(length).encode())]
-
-
-def base64(value: Any) -> str:
-    """Bytes as JSON has them."""
-    if isinstance(value, bytes):
-        return binascii.b2a_base64(value, newline=False).decode("ascii")
-    raise TypeError

@@ -32,7 +32,8 @@ def read(
 ) -> Portion:
     """Read from the record with `ordinal` on, or from the first that is left.
 
-    The portion ends before the record that would make it larger than `most_bytes`; the first is in it in any case.
+    The portion ends before the record that would make it larger than `most_bytes`; the first is in it in any case, but
+    for a `limit` of 0.
     """
     engine.trim_shard(stream, shard)
     ordinal = max(ordinal, shard.trimmed + 1)
@@ -46,8 +47,9 @@ def read(
     following = records[-1].ordinal + 1 if records else ordinal
     if following > shard.count:
         return Portion(records, following if shard.is_open else None, 0, taken)
+    reached = records[-1].arrival if records else next(engine.store.read(shard, following, 1)).arrival
     # A client that asks within the millisecond a record arrived in is behind all the same.
-    return Portion(records, following, max(1, engine.now() - records[-1].arrival), taken)
+    return Portion(records, following, max(1, engine.now() - reached), taken)
 
 
 def children(engine: Engine, stream: Stream, shard: Shard) -> list[Shard]:

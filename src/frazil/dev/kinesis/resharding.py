@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from frazil.dev.kinesis.engine import Engine, even_bounds
+from frazil.dev.kinesis.engine import SHARD_LIMIT, Engine, even_bounds
 from frazil.dev.kinesis.failures import invalid, limit_exceeded, validation
 from frazil.dev.kinesis.model import Shard, Stream
 
@@ -23,7 +23,7 @@ def split(engine: Engine, stream: Stream, shard_id: str, at: int) -> None:
     """
     _provisioned(engine.active(stream))
     shard = _open(engine, stream, shard_id)
-    if not shard.first_hash < at <= shard.last_hash:
+    if not shard.first_hash + 1 < at < shard.last_hash:
         raise invalid(
             f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} in stream {stream.name} is not both "
             f"greater than one plus the shard's StartingHashKey {shard.first_hash} and less than the shard's "
@@ -68,13 +68,16 @@ def scale(engine: Engine, stream: Stream, target: int) -> int:
             )
         if len(today) >= SCALED_IN_A_DAY:
             raise limit_exceeded(f"UpdateShardCount was called {SCALED_IN_A_DAY} times for {stream.name} in 24 hours.")
+    if target > SHARD_LIMIT:
+        raise limit_exceeded(f"An account has {SHARD_LIMIT} shards at most, not {target}.")
     bounds = even_bounds(target)
     for bound in bounds[1:-1]:
-        shard = next(shard for shard in stream.open_shards if shard.first_hash <= bound <= shard.last_hash)
+        shard = next(shard for shard in stream.shards if shard.is_open and shard.first_hash <= bound <= shard.last_hash)
         if bound != shard.first_hash:
             _split(engine, stream, shard, bound)
     for first, end in pairwise(bounds):
-        whole, *rest = [shard for shard in stream.open_shards if first <= shard.first_hash < end]
+        pieces = [shard for shard in stream.shards if shard.is_open and first <= shard.first_hash < end]
+        whole, *rest = sorted(pieces, key=lambda shard: shard.first_hash)
         for piece in rest:
             whole = _merge(engine, stream, whole, piece)
     stream.scaled = [*today, engine.now()]

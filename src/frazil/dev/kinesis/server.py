@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -35,8 +36,14 @@ RECORDS = "kinesis.db"
 IDLE = 300
 """Seconds a connection may be idle; clients keep theirs for later."""
 
+ENDED_WITHIN = 1.0
+"""Seconds that requests may take to notice that their connection is gone."""
+
 TRIMMED_EVERY = 60.0
 """Seconds between two removals of what is past its retention; reading never gives it, removed or not."""
+
+MOST_SUBSCRIPTIONS = 1000
+"""Requests that one connection of HTTP/2 has at a time; each subscription is one."""
 
 _RESETS = struct.pack("ii", 1, 0)
 """Closed so, a connection is reset: what the client gets is no end but an error."""
@@ -68,7 +75,6 @@ class LocalKinesis:
         self._quotas = quotas
         self._clock = clock
         self._engine: Engine | None = None
-        self._thread: _Thread | None = None
         self._held = ExitStack()
 
     @property
@@ -112,25 +118,26 @@ class LocalKinesis:
             PortInUse: somebody else listens on its port.
             DirectoryInUse: another server runs on its directory.
         """
-        if self._thread is not None:
+        if self._engine is not None:
             return self
         if not is_free(self.port):
             raise PortInUse(self.port)
         with ExitStack() as held:
             directory = self.directory or Path(held.enter_context(tempfile.TemporaryDirectory()))
             held.enter_context(occupied(directory))
-            self._engine = Engine(Store(directory / RECORDS), self._clock, quotas=self._quotas, faults=self.faults)
-            held.callback(self._engine.close)
-            self._thread = _Thread(self._engine, self.port)
-            held.callback(self._thread.end)
-            self._thread.begin()
+            engine = Engine(Store(directory / RECORDS), self._clock, quotas=self._quotas, faults=self.faults)
+            held.callback(engine.close)
+            thread = _Thread(engine, self.port)
+            held.callback(thread.end)
+            thread.begin()
             self._held = held.pop_all()
+        self._engine = engine
         return self
 
     def stop(self) -> None:
         """End all connections, and free the directory."""
         self._held.close()
-        self._thread = self._engine = None
+        self._engine = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -148,6 +155,7 @@ class _Thread:
         self._engine = engine
         self._port = port
         self._loop = asyncio.new_event_loop()
+        self._context = WorkerContext(None)
         self._connections: dict[tuple[str, int], asyncio.StreamWriter] = {}
         self._thread = threading.Thread(target=self._run, name="local-kinesis", daemon=True)
 
@@ -155,9 +163,9 @@ class _Thread:
         """Listen, then serve."""
         try:
             self._server = self._loop.run_until_complete(self._listen())
-        except OSError:
+        except OSError as error:
             self._loop.close()
-            raise PortInUse(self._port) from None
+            raise PortInUse(self._port) from error
         self._thread.start()
 
     def end(self) -> None:
@@ -171,10 +179,11 @@ class _Thread:
         config.include_date_header = False  # answers have the date of the engine's clock
         config.include_server_header = False
         config.keep_alive_timeout = IDLE
+        config.keep_alive_max_requests = sys.maxsize
+        config.h2_max_concurrent_streams = MOST_SUBSCRIPTIONS
         config.loglevel = "WARNING"
         answering: Any = Application(self._engine, self._reset)  # typed as ASGI is, not as hypercorn types it
         application = wrap_app(answering, config.wsgi_max_body_size, "asgi")
-        context = WorkerContext(None)
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             client = writer.get_extra_info("peername")[:2]
@@ -182,9 +191,9 @@ class _Thread:
             try:
                 # The loop that ends cancels it, which asyncio's streams would report as a failure.
                 with suppress(asyncio.CancelledError):
-                    await TCPServer(application, self._loop, config, context, {}, reader, writer)
+                    await TCPServer(application, self._loop, config, self._context, {}, reader, writer)
             finally:
-                del self._connections[client]
+                self._connections.pop(client, None)
 
         return await asyncio.start_server(connected, LOOPBACK, self._port, backlog=config.backlog)
 
@@ -206,14 +215,20 @@ class _Thread:
 
     async def _drop(self) -> None:
         self._server.close()
+        await self._context.terminated.set()
         for writer in list(self._connections.values()):
             writer.transport.abort()
         tasks = asyncio.all_tasks(self._loop) - {asyncio.current_task()}
-        for task in tasks:
+        if not tasks:
+            return
+        _, left = await asyncio.wait(tasks, timeout=ENDED_WITHIN)
+        for task in left:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _reset(self, client: tuple[str, int]) -> None:
-        connection = self._connections[client]
+        connection = self._connections.get(client)
+        if connection is None:  # it went by itself
+            return
         connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
         connection.transport.abort()

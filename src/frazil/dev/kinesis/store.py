@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from frazil.dev.kinesis.model import Consumer, Record, Shard, Stream
+from frazil.dev.kinesis.model import Consumer, Placed, Record, Shard, Stream
 
 _ORDINALS: Final = 1 << 40
 """How many records a shard can have had."""
@@ -101,13 +101,14 @@ class Store:
         for place, arrival, key, encrypted, data in found:
             yield Record(place % _ORDINALS, arrival, key, bool(encrypted), data)
 
-    def first_since(self, shard: Shard, arrival: int, ordinal: int = 0) -> int | None:
+    def first_since(self, shard: Shard, arrival: int, ordinal: int = 0) -> Placed | None:
         """The first record that arrived at `arrival` and has at least `ordinal`, or arrived later; None if none did."""
         found = self._database.execute(
-            "SELECT place FROM records WHERE shard = ? AND (arrival, place) >= (?, ?) ORDER BY arrival, place LIMIT 1",
+            "SELECT arrival, place FROM records WHERE shard = ? AND (arrival, place) >= (?, ?)"
+            " ORDER BY arrival, place LIMIT 1",
             (shard.row, arrival, shard.row * _ORDINALS + ordinal),
         ).fetchone()
-        return found[0] % _ORDINALS if found else None
+        return Placed(found[0], found[1] % _ORDINALS) if found else None
 
     def trim(self, shard: Shard, ordinal: int) -> None:
         """Remove the records up to the one with `ordinal`."""

@@ -62,6 +62,9 @@ class Sent:
     reset: bool = False
     """The connection is to be reset instead."""
 
+    seconds: float = 0.0
+    """How long to wait before."""
+
 
 class Subscriptions:
     """Who is subscribed to what.
@@ -124,10 +127,10 @@ class Subscriptions:
         fault = self._engine.faults.meet(SUBSCRIPTION_EVENTS, subscription.stream.name, subscription.shard.id)
         if fault is not None and fault.reset:
             subscription.ended = True
-            return Sent(reset=True)
+            return Sent(reset=True, seconds=fault.seconds)
         if fault is not None and fault.error is not None:
             raise fault.refused()
-        return Sent(self._event(subscription, portion))
+        return Sent(self._event(subscription, portion), seconds=fault.seconds if fault else 0.0)
 
     def _check(self, subscription: Subscription) -> None:
         if subscription.overtaken:

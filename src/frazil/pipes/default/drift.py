@@ -108,7 +108,7 @@ class DriftWatch:
         """
         keys, kinds = self._projection, columns_for(seen, self._conversion.nested_type, self._projection.name_for)
         added = (Column(0, name, kind) for name, kind in unambiguous(kinds, keys.columns).items())
-        evolved = Projection((*changed(keys.columns, asked), *added), keys.normalizes)
+        evolved = Projection((*changed(keys.columns, asked), *added), keys.normalizes, keys.metadata_column)
         return ExactValidation(evolved, self._conversion, keeps_unknown=True, rules=self._rules).diagnose(text)
 
 

@@ -49,7 +49,7 @@ class DefaultPipe:
         self._evolves = evolves
         self._column_budget = column_budget
         self._rules = rules
-        self._projection = Projection(columns, conversion.normalizes)
+        self._projection = Projection(columns, conversion.normalizes, conversion.metadata_column)
         drops = rules.columns == "discard"
         self._fast = FastValidation(self._projection, conversion, keeps_unknown=evolves, drops_unknown=drops)
         self._exact = self._exactly(rules)
@@ -63,7 +63,7 @@ class DefaultPipe:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The value, and what RECORD_METADATA is made of."""
+        """The value, and what the metadata is made of."""
         return self._projection.inputs()
 
     def statements(self, chunk: Chunk) -> Iterator[str]:
@@ -185,7 +185,7 @@ class DefaultPipe:
         return self._after(replace(chunk.change, add=new))
 
     def _after(self, change: SchemaChange) -> ExactValidation:
-        grown = Projection(changed(self.columns, change), self._conversion.normalizes)
+        grown = replace(self._projection, columns=changed(self.columns, change))
         return ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
 
     def _note_change(self, chunk: Chunk, found: Rewritten | RejectReason, text: str | None) -> None:

@@ -9,7 +9,6 @@ from typing import Final
 import orjson
 
 from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, StructType, is_rescued_name
-from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK, ROW, Chunk
 from frazil.pipes.default.times import (
     AFTER_FIRST_YEAR,
@@ -21,8 +20,10 @@ from frazil.pipes.default.times import (
     MOST_NANOSECONDS,
     NANOSECONDS_FROM,
 )
+from frazil.pipes.forms import form_named
+from frazil.pipes.metadata_form import MetadataForm
 from frazil.pipes.naming import folded, normalized
-from frazil.pipes.record_metadata import is_metadata, is_metadata_name
+from frazil.pipes.record_metadata import RECORD
 from frazil.pipes.types import cast, file_name, has, json_structure, paths_within, sql_type
 from frazil.records.convert import VALUE
 from frazil.sql import Wildcard, ident, is_usable_name, json_path, literal, pointer, wildcard_path
@@ -80,6 +81,9 @@ class Projection:
     normalizes: bool = False
     """Whether keys are normalised like Snowflake's identifiers before they are compared with columns."""
 
+    metadata_column: str = RECORD.column
+    """The column that says where a record comes from."""
+
     rescued: Column | None = field(init=False, repr=False, compare=False, default=None)
     """The column of rescued values, which no key goes to."""
 
@@ -90,7 +94,8 @@ class Projection:
     _folded_paths: set[str] = field(init=False, repr=False, compare=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_payload", tuple(column for column in self.columns if not is_metadata(column)))
+        payload = tuple(column for column in self.columns if not self._form.is_column(column))
+        object.__setattr__(self, "_payload", payload)
         for column in self._payload:
             if is_rescued_name(column.name):
                 object.__setattr__(self, "rescued", column)
@@ -100,13 +105,17 @@ class Projection:
         for column in self.columns:
             self._folded_paths.update(folded(path) for path in paths_within(column.name, column.type))
 
+    @property
+    def _form(self) -> MetadataForm:
+        return form_named(self.metadata_column)
+
     def payload(self) -> tuple[Column, ...]:
-        """The columns that come from the record's keys: all but RECORD_METADATA."""
+        """The columns that come from the record's keys: all but the one of metadata."""
         return self._payload
 
     def inputs(self) -> tuple[str, ...]:
         """The columns of converted records that are read."""
-        return (VALUE, *record_metadata.INPUTS) if len(self._payload) < len(self.columns) else (VALUE,)
+        return (VALUE, *self._form.inputs) if len(self._payload) < len(self.columns) else (VALUE,)
 
     def column_for(self, key: str) -> Column | None:
         """The column a top-level key goes to: that of the same name, else the one equal ignoring case."""
@@ -133,7 +142,7 @@ class Projection:
 
     def is_reserved(self, key: str) -> bool:
         """Whether a key is called like a column of frazil's own, into which no key goes."""
-        return is_metadata_name(self.name_for(key)) or is_rescued_name(self.name_for(key))
+        return self._form.is_name(self.name_for(key)) or is_rescued_name(self.name_for(key))
 
     def select(self, reading: Reading, defaults: Mapping[str, str] | None = None, *, strict: bool = False) -> str:
         """The SELECT that projects the rows of a chunk.
@@ -208,9 +217,9 @@ class Projection:
         return [f"{_level(level)}.{ident(key)}" for level, key in enumerate(reading.spellings.get(column.name, ()))]
 
     def _expression(self, column: Column, reading: Reading, defaults: Mapping[str, str]) -> str:
-        if not is_metadata(column):
+        if not self._form.is_column(column):
             return self._value(column, reading, defaults)
-        return record_metadata.expression(column)
+        return self._form.expression(column)
 
     def _structure(self, level: int, reading: Reading) -> str:
         """What a level reads: from_json refuses keys that differ only by case, so each spelling has a level."""

@@ -13,13 +13,12 @@ from sqlglot import exp
 
 from frazil.errors import InvalidQuery
 from frazil.model import Column, Conversion, PipeItem, PipeSpec, ReadObject
-from frazil.pipes import record_metadata
 from frazil.pipes.base import CHUNK
-from frazil.pipes.record_metadata import is_metadata
+from frazil.pipes.forms import form_of
 from frazil.pipes.sql import fitting
 from frazil.pipes.sql.functions import Fitting
 from frazil.pipes.sql.reading import Path, Reading
-from frazil.pipes.sql.record import CONTENT, METADATA, RecordScope, note_paths, raw_text, sql_of
+from frazil.pipes.sql.record import CONTENT, RecordScope, note_paths, raw_text, sql_of
 from frazil.pipes.stored import identity_of
 from frazil.pipes.types import unsupported
 from frazil.snowflake.expressions import Expressions
@@ -64,7 +63,7 @@ class _Compiling:
         self._conversion = conversion
         self._types = Types(is_strict=True)
         alias = pipe.query.args["from_"].this.args.get("alias")
-        self._scope = RecordScope(called=alias.name if alias else "")
+        self._scope = RecordScope(called=alias.name if alias else "", form=form_of(conversion))
         self._warnings: list[str] = []
         self._texts = {
             id(item): " ".join(text.split()) for item, text in zip(pipe.query.expressions, pipe.items, strict=True)
@@ -168,7 +167,7 @@ class _Compiling:
             raise Refused(f"the column {column.name} is of type {column.type}, and {reason} is not written", item)
         bare = item.this if isinstance(item, exp.Alias) else item
         written = self._texts[id(item)]
-        if is_metadata(column) or self._scope.path_of(bare.unnest()) == (METADATA,):
+        if self._scope.form.is_column(column) or self._scope.is_metadata(self._scope.path_of(bare.unnest())):
             whole = self._whole_metadata(column, bare, written)
             if whole:
                 return whole
@@ -184,12 +183,12 @@ class _Compiling:
         return _Item(column, written, value, kind, self._types, self._conversion, self._cast_of(bare))
 
     def _whole_metadata(self, column: Column, bare: exp.Expr, written: str) -> _Item | None:
-        """`$1:RECORD_METADATA` for a column that takes it as the default pipe writes it."""
-        if self._scope.path_of(bare.unnest()) != (METADATA,):
+        """`$1:RECORD_METADATA`, or what it is called, for a column that takes it as the default pipe writes it."""
+        if not self._scope.is_metadata(self._scope.path_of(bare.unnest())):
             return None
-        if record_metadata.unsupported(column, self._conversion) is not None:
+        if self._scope.form.unsupported(column, self._conversion) is not None:
             return None
-        self._scope.inputs.update(record_metadata.INPUTS)
+        self._scope.inputs.update(self._scope.form.inputs)
         return _Item(column, written, None, None, self._types, self._conversion, None)
 
     def _cast_of(self, bare: exp.Expr) -> tuple[exp.Expr, str] | None:
@@ -272,7 +271,7 @@ class _Item:
         """The item as SQL."""
         column, conversion = self._column, self._conversion
         if self._value is None:
-            sql = record_metadata.expression(column)
+            sql = form_of(conversion).expression(column)
             return PipeItem(column.name, sql, self._written, required=column.required)
         value = sql_of(self._value, scope, reading)
         source: str | None = None

@@ -9,9 +9,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.pipes import record_metadata
+from frazil.pipes.metadata_form import MetadataForm
+from frazil.pipes.record_metadata import RECORD as RECORD_FORM
 from frazil.pipes.sql.reading import Path, Reading
-from frazil.records import metadata
 from frazil.records.convert import VALUE
 from frazil.snowflake.building import call, cast, name, text, typed
 from frazil.snowflake.kinds import BIGINT, INTEGER, JSON, TEXT
@@ -23,16 +23,14 @@ from frazil.snowflake.rendering import rendered
 from frazil.snowflake.scope import Field, Scope
 from frazil.sql import ident
 
-METADATA: Final = metadata.COLUMN
 CONTENT: Final = "RECORD_CONTENT"
 
 _WHOLE_METADATA: Final = "metadata"
 _TIMESTAMP: Final = "timestamp"
 """What $1:RECORD_METADATA has besides its fields: the time of the record, whichever of the two it is."""
 
-_TYPES: Final = {"string": TEXT, "int": INTEGER, "long": BIGINT}
-_AS_JSON: Final = {"key": record_metadata.KEY, "headers": record_metadata.HEADERS}
-"""Fields of the metadata that may be any JSON value, as SQL for its text."""
+_TYPES: Final = {"string": TEXT, "int": INTEGER, "long": BIGINT, "timestamptz": BIGINT}
+"""The types of fields of the metadata: times are numbers."""
 
 _LAST: Final = 2**31 - 1
 """The largest index of an array that a path may have."""
@@ -57,6 +55,9 @@ class RecordScope(Scope):
     columns: dict[str, str] = field(default_factory=dict)
     """SQL over them that is computed once, by name."""
 
+    form: MetadataForm = RECORD_FORM
+    """What the metadata is called, and of what it is."""
+
     _fields: dict[str, Field] = field(default_factory=dict)
 
     def with_paths(self, tree: exp.Expr) -> exp.Expr:
@@ -75,6 +76,13 @@ class RecordScope(Scope):
         return Refused(
             f"there is no column {written}: keys of the record are $1:{written}{near(written, aliases)}", node
         )
+
+    def is_metadata(self, path: Path | None) -> bool:
+        """Whether a path leads to the metadata as a whole."""
+        return path is not None and len(path) == 1 and self._is_metadata_key(path[0])
+
+    def _is_metadata_key(self, step: str | int) -> bool:
+        return step in (self.form.column, self.form.column.upper())
 
     def _named(self, node: exp.Expr) -> exp.Expr:
         path = self.path_of(node)
@@ -125,7 +133,7 @@ class RecordScope(Scope):
         return table is None or (bool(self.called) and table.name.lower() == self.called.lower())
 
     def _field(self, called: str, path: Path, node: exp.Expr) -> Field:
-        if path[:1] == (METADATA,):
+        if path and self._is_metadata_key(path[0]):
             return self._of_metadata(called, path[1:], node)
         self.inputs.add(VALUE)
         if not path:
@@ -136,30 +144,31 @@ class RecordScope(Scope):
     def _of_metadata(self, called: str, path: Path, node: exp.Expr) -> Field:
         """A field of the metadata, with the type it has, or the metadata as a document."""
         if not path:
-            self.inputs.update(record_metadata.INPUTS)
-            document = f"CASE WHEN {record_metadata.ANYTHING} THEN CAST({record_metadata.document()} AS JSON) END"
+            self.inputs.update(self.form.inputs)
+            document = f"CASE WHEN {self.form.anything} THEN CAST({self.form.document()} AS JSON) END"
             return Field(called, self._computed(_WHOLE_METADATA, document), JSON)
         first, rest = path[0], path[1:]
-        if first == _TIMESTAMP and not rest:
+        known = dict(self.form.fields)
+        has_time = {"CreateTime", "LogAppendTime"} <= known.keys()
+        if has_time and first == _TIMESTAMP and not rest:
             self.inputs.update(("CreateTime", "LogAppendTime"))
             either = call(
                 "coalesce", exp.Column(this=name("CreateTime")), exp.Column(this=name("LogAppendTime")), kind=BIGINT
             )
             return Field(called, either, BIGINT)
-        known = dict(metadata.FIELDS)
         if first not in known:
-            there_are = ", ".join([*known, _TIMESTAMP])
-            reason = f"{METADATA} has no field {first}; there are: {there_are}{near(str(first), [*known, _TIMESTAMP])}"
+            names = [*known, _TIMESTAMP] if has_time else [*known]
+            reason = f"{self.form.column} has no field {first}; there are: {', '.join(names)}{near(str(first), names)}"
             raise Refused(reason, node)
         field_ = str(first)
-        if field_ not in _AS_JSON:
+        if field_ not in self.form.documents:
             if rest:
-                raise Refused(f"{METADATA}.{field_} has nothing inside", node)
+                raise Refused(f"{self.form.column}.{field_} has nothing inside", node)
             self.inputs.add(field_)
             kind = _TYPES[known[field_]]
             return Field(called, typed(exp.Column(this=name(field_)), kind), kind)
-        self.inputs.update(record_metadata.INPUTS)
-        document = f"CASE WHEN {ident(field_)} IS NOT NULL THEN CAST({_AS_JSON[field_]} AS JSON) END"
+        self.inputs.update(self.form.inputs)
+        document = f"CASE WHEN {ident(field_)} IS NOT NULL THEN CAST({self.form.documents[field_]} AS JSON) END"
         value = self._computed(f"{_WHOLE_METADATA} {field_}", document)
         for each in rest:
             pointer = text(f"$[{each}]" if isinstance(each, int) else "/" + each.replace("~", "~0").replace("/", "~1"))

@@ -192,7 +192,7 @@ class KafkaSource:
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         pass  # the brokers say all there is to know
 
-    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:  # noqa: ARG002
+    def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:  # noqa: ARG002
         return {}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002

@@ -123,7 +123,7 @@ class KinesisPosition:
         """How many records there may be up to `end`; 1 where nobody counted them."""
         if end <= self or end.covered_by(self, self.read_through):
             return 0
-        return max(1, end.records or 1)
+        return 1 if end.records is None else end.records
 
     def ahead(self, records: int, end: KinesisPosition) -> Self:
         """The end itself: which sequence number comes next, only the stream knows."""

@@ -78,7 +78,7 @@ class Prober:
             known.is_quiet = False
             known.keep(asked, known.iterator_since if asked == known.iterator else now)
         elif answer.iterator is None:
-            known.covered, known.iterator = END, None
+            known.covered, known.iterator, known.is_quiet = END, None, False
             self._streams.forget(partition.topic)
         else:
             known.read_through = answer.date - answer.behind

@@ -82,7 +82,7 @@ class KinesisSource:
         known = self._streams.find({each.topic for each in partitions})
         there = [each for each in partitions if each.topic in known and each in known[each.topic].hash_keys]
         due = time.monotonic() - self._poll
-        quiet = [each for each in there if self._is_quiet(each)]
+        quiet = [each for each in there if self._watch.of(each).is_quiet]
         self._prober.look([each for each in quiet if self._watch.of(each).looked_at <= due])
         return {each: self._end(each, known[each.topic]) for each in there}
 
@@ -131,8 +131,8 @@ class KinesisSource:
             if covered.ended:
                 self._streams.forget(each.partition.topic)
 
-    def resting(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Rest]:
-        rests = {each: self._watch.of(each).rest for each in partitions}
+    def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
+        rests = {each: self._watch.of(each).rest(start, self._poll) for each, start in of_kinesis(starts).items()}
         return {each: rest for each, rest in rests.items() if rest is not None}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
@@ -167,14 +167,10 @@ class KinesisSource:
         self._prober.close()
         self._client.close()
 
-    def _is_quiet(self, partition: SourcePartition) -> bool:
-        known = self._watch.of(partition)
-        return known.is_quiet and known.covered is not None and not known.covered.ended
-
     def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
         known = self._watch.of(partition)
         hints = Hints(stream.hash_keys.get(partition), known.young_iterator, known.covered, known.not_before)
-        if known.covered is not None and (known.covered.ended or known.is_quiet):
+        if known.covered is not None and known.covered.ended:
             return hinted(known.covered, hints)
         moment = self._clock.by_now
         return now(moment, known.waiting(moment), hints)

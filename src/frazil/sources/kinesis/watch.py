@@ -77,16 +77,19 @@ class Watched:
 
     def waiting(self, moment: int) -> int:
         """About how many records wait at a time in ms since the epoch."""
+        if self.is_quiet:
+            return 0
         if self.rate is None or self.read_through is None:
             return _GUESS
         return max(1, round(self.rate * max(0, moment - self.read_through)))
 
-    @property
-    def rest(self) -> Rest | None:
-        """Why it is better not read just now, if it is."""
+    def rest(self, start: KinesisPosition, poll: float) -> Rest | None:
+        """Why it is better not read from `start` just now, if it is; `poll` are the seconds between two looks."""
         if self.held is not None:
             left = self.looked_at + _HELD - time.monotonic()
             return Rest(left, self.held) if left > 0 else None
+        if self.is_quiet and start == self.covered:
+            return Rest(max(0.0, self.looked_at + poll - time.monotonic()))
         left = self.not_before / 1000 - time.time()
         return Rest(left) if left > 0 else None
 

@@ -8,11 +8,10 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from frazil.errors import CatalogUnavailable, TableMissing, TableOptionsRefused
-from frazil.model import LOCATION, Column, Conversion, IcebergType, TableName
-from frazil.pipes import record_metadata
-from frazil.pipes.record_metadata import is_metadata
+from frazil.model import LOCATION, Column, Conversion, TableName
+from frazil.pipes.forms import form_of
+from frazil.pipes.metadata_form import keeps_structure
 from frazil.pipes.stored import PREFIX
-from frazil.records import metadata
 from frazil.tables.iceberg.access import LOCAL
 from frazil.tables.iceberg.java import (
     SCHEMA_PARSER,
@@ -162,10 +161,10 @@ class Catalog:
         except TableMissing:
             if create is None:
                 raise
-            java = self.create(name, record_metadata.created_type(conversion), create)
+            java = self.create(name, conversion, create)
         table = self._wrapped(name, java, conversion)
-        existing = next((column for column in table.shape().columns if is_metadata(column)), None)
-        if existing and conversion.structured_headers and not record_metadata.keeps_structure(existing):
+        existing = next((column for column in table.shape().columns if form_of(conversion).is_column(column)), None)
+        if existing and conversion.structured_headers and not keeps_structure(existing):
             _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
         return table
 
@@ -275,19 +274,20 @@ class Catalog:
         """Forget a table; whether it was there. Its files stay, unless the catalog `deletes_files`."""
         return bool(self._java.dropTable(self._identifier(table), False))
 
-    def create(self, table: TableName, metadata_type: IcebergType, properties: Mapping[str, str]) -> Any:
-        """Create the table with RECORD_METADATA only; its other columns come with the first records.
+    def create(self, table: TableName, conversion: Conversion, properties: Mapping[str, str]) -> Any:
+        """Create the table with the column of metadata only; its other columns come with the first records.
 
         Args:
             table: its name.
-            metadata_type: the type of RECORD_METADATA.
+            conversion: how records become its rows.
             properties: Iceberg's, over those every created table has.
 
         Raises:
             TableOptionsRefused: the catalog can have no table with such properties.
             CatalogUnavailable: the catalog did not do it.
         """
-        return self._created(table, (Column(1, metadata.COLUMN, metadata_type),), properties)
+        form = form_of(conversion)
+        return self._created(table, (Column(1, form.column, form.created(conversion)),), properties)
 
     def _created(self, table: TableName, columns: Sequence[Column], properties: Mapping[str, str]) -> Any:
         self.ensure_namespace(table.namespace)

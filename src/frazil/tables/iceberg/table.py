@@ -23,9 +23,8 @@ from frazil.model import (
     TableName,
     WriteShape,
 )
-from frazil.pipes import record_metadata
+from frazil.pipes.forms import form_of
 from frazil.pipes.naming import folded
-from frazil.pipes.record_metadata import is_metadata
 from frazil.pipes.types import unsupported
 from frazil.sql import is_writable_name
 from frazil.tables.iceberg import mount_check
@@ -389,12 +388,13 @@ class Table:
             if other != column.name:
                 reason = f"its columns {other} and {column.name} differ only by case"
                 raise TableNotSupported(str(self.name), reason, "Rename one of them.")
-            if is_metadata(column):
+            if form_of(self.conversion).is_column(column):
                 self._refuse_metadata(column)
             elif found := unsupported(column.type):
                 reason = f"its column {column.name} is of type {column.type}, and {found} is not written yet"
                 raise TableNotSupported(str(self.name), reason, "Drop the column or change its type.")
 
     def _refuse_metadata(self, column: Column) -> None:
-        if found := record_metadata.unsupported(column, self.conversion):
-            raise TableNotSupported(str(self.name), f"its column {column.name}: {found}", record_metadata.REMEDY)
+        form = form_of(self.conversion)
+        if found := form.unsupported(column, self.conversion):
+            raise TableNotSupported(str(self.name), f"its column {column.name}: {found}", form.remedy)

@@ -15,7 +15,7 @@ from frazil.errors import HistoryExpired, HistoryMoved
 from frazil.model import PartitionId, RecordOffset, SourcePartition
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.state import SnapshotState, TableState, ancestors, lineage
-from frazil.tables.rules.tokens import ADOPTED, RESET, Tokens, carried
+from frazil.tables.rules.tokens import ADOPTED, IMPORTED, RESET, Tokens, carried
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -142,7 +142,7 @@ class CommitCursor:
         if tokens is None:
             return None
         before, self._known = self._known, tokens
-        if snapshot.summary(RESET) is not None or snapshot.summary(ADOPTED) is not None:
+        if any(snapshot.summary(each) is not None for each in (RESET, ADOPTED, IMPORTED)):
             return None
         rows = int(snapshot.summary("added-records") or 0)
         covered = _covered_after(before, tokens) if before else _covered_last(tokens) if rows else ()

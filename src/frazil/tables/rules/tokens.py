@@ -41,6 +41,8 @@ RESET: Final = "frazil.reset"
 ADOPTED: Final = "frazil.adopt"
 """The summary key of the audit entry where a table took over the tokens of another one."""
 
+IMPORTED: Final = "frazil.import"
+"""The summary key of the audit entry where channels were set to the checkpoints of somebody else."""
 
 PRUNED: Final = "frazil.prune"
 """The summary key of the audit entry where tokens of topics that are gone were dropped."""

@@ -1,12 +1,11 @@
-"""What an account has and may have; the local stream holds nobody to the number of shards."""
+"""What an account has and may have."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from frazil.dev.kinesis.engine import Engine
+from frazil.dev.kinesis.engine import SHARD_LIMIT, Engine
 
-SHARD_LIMIT: Final = 20_000
 ON_DEMAND_LIMIT: Final = 50
 
 _COMMITMENT: Final = {"MinimumThroughputBillingCommitment": {"Status": "DISABLED"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,7 +13,6 @@ from frazil.dev.kinesis.iterators import Iterator, Start
 from frazil.dev.kinesis.model import HASH_KEYS, Record, Shard
 from frazil.dev.kinesis.operations.naming import rehearsed, stream_of
 from frazil.dev.kinesis.operations.streams import describe_child
-from frazil.dev.kinesis.protocol import base64
 
 
 def put_record(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _described(shard: Shard, record: Record) -> dict[str, Any]:
     return {
         "SequenceNumber": shard.number_of(record),
         "ApproximateArrivalTimestamp": record.arrival / 1000,
-        "Data": base64(record.data),
+        "Data": binascii.b2a_base64(record.data, newline=False).decode("ascii"),
         **({} if record.key is None else {"PartitionKey": record.key}),
         **_encryption(record.encrypted),
     }
