@@ -3,88 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.memory.shards.reader import write
-from tests.pipes.default.chunks import columns
+from tests.staging.shards import DE, FIRST, KIND, LONG, OWN, SECOND, SHORT, record, rows, table, task
 
 from frazil.cycle.accounting import first_reject
 from frazil.model import (
     Conversion,
     ConverterSpec,
-    Range,
-    ReaderSpec,
     Route,
     RoutedTable,
     SourcePartition,
-    Staged,
-    TableName,
-    TableTask,
-    Task,
     TransformSpec,
-    WriteShape,
 )
 from frazil.sources import kinds
-from frazil.sources.kinesis.positions import BEGINNING, END, after
+from frazil.sources.kinesis.positions import after
 from frazil.staging.task import stage
 from frazil.tables import error_files
 from frazil.tables.error_files import Told
 from frazil.tables.rules import error_tables
-
-KIND = "shards of a file"
-FIRST, SECOND = "shardId-000000000000", "shardId-000000000010"
-SHORT, LONG = "9" * 55, "1" + "0" * 55
-"""Sequence numbers in their order, which is not that of texts."""
-
-OWN, DE = TableName(("public",), "T"), TableName(("public",), "T_DE")
-
-
-@pytest.fixture(autouse=True)
-def registered() -> None:
-    kinds.register(KIND, "tests.memory.shards")
-
-
-def record(shard: str, offset: str, value: str | bytes) -> dict[str, Any]:
-    return {
-        "topic": "orders",
-        "partition": shard,
-        "offset": offset,
-        "timestamp": 1_760_000_000_123,
-        "log_append_time": True,
-        "key": b"k",
-        "value": value.encode() if isinstance(value, str) else value,
-    }
-
-
-def table(directory: Path, name: TableName = OWN, *, evolves: bool = False, **kinds_: str) -> TableTask:
-    return TableTask(
-        WriteShape(name, name.name, 0, 0, 0, columns(**kinds_), has_rows=not evolves, evolves=evolves),
-        data_path=f"file:{directory}/{name.name}/data-{{}}.parquet",
-        rejects_path=f"file:{directory}/{name.name}/rejects-{{}}.parquet",
-    )
-
-
-def task(directory: Path, records: Sequence[dict[str, Any]], *tables: TableTask, **others: Any) -> Task:
-    """A task of all records of their shards."""
-    write(directory / "records", records)
-    shards = sorted({each["partition"] for each in records})
-    ranges = tuple(Range(SourcePartition("orders", shard), BEGINNING, END) for shard in shards)
-    settings: dict[str, Any] = {"tolerance": "all", **others}
-    return Task("SHOP", ranges, tables, ReaderSpec(KIND, {"file": str(directory / "records")}), **settings)
-
-
-def rows(staged: Staged, name: TableName = OWN) -> list[tuple[Any, ...]]:
-    assert staged.failure is None
-    (part,) = [each for each in staged.tables if each.shape.table == name]
-    return [row for file in part.files for row in duckdb.execute(f"FROM '{file.path}'").fetchall()]
-
 
 BAD = [
     record(FIRST, SHORT, '{"n": 1}'),
