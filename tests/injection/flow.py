@@ -165,7 +165,9 @@ class Flow:
                 methods = [found for found in self._functions.get(name, ()) if _is_method(*found)]
                 if isinstance(owner, ast.Name) and owner.id == "self":
                     around = set(module.above(call))
-                    methods = [found for found in methods if found[0].parents[found[1]] in around] or methods
+                    own = [found for found in methods if found[0].parents[found[1]] in around]
+                    # What a class only promises, others keep.
+                    methods = [found for found in own if not _is_promise(found[1])] or methods
                 yield from (found for found in methods if _fits(call, found[1]) and not _is_promise(found[1]))
 
     def _of_module(self, where: str, name: str) -> Iterator[tuple[Module, _Function]]:

@@ -100,7 +100,6 @@ def configuration(local: LocalKinesis, lake: Path) -> dict[str, str]:
         "Endpoint Override URL": local.endpoint,
         "frazil.home": str(lake),
         "frazil.commit.interval.ms": "100",
-        "snowflake.metadata.all": "false",
     }
 
 

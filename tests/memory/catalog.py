@@ -101,7 +101,7 @@ class MemoryCatalog:
         if name not in self.tables:
             if create is None:
                 raise TableMissing(str(name))
-            told = Column(1, form_of(conversion).column, form_of(conversion).created(conversion))
+            told = Column(1, form_of(conversion).column, form_of(conversion).created_type(conversion))
             self.create(name, [told], {CREATED_BY: "true", **create})
         return MemoryTarget(self, name)
 

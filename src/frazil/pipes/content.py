@@ -39,7 +39,7 @@ def missing(shape: WriteShape, conversion: Conversion) -> SchemaChange:
     wanted: dict[str, IcebergType] = {COLUMN: VARIANT if conversion.nested_type == "variant" else _TEXT}
     if conversion.metadata is not None:
         form = form_of(conversion)
-        wanted[form.column] = form.created(conversion)
+        wanted[form.column] = form.created_type(conversion)
     return SchemaChange(add={name: kind for name, kind in wanted.items() if folded(name) not in names})
 
 

@@ -6,9 +6,9 @@ Which column that is, and of which fields, the source decides: Kafka's is RECORD
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Final
 
 from frazil.model import Column, Conversion, IcebergType, MapType, Primitive, StructType
 from frazil.pipes import types
@@ -27,39 +27,45 @@ _WIDER: Final = {
 """Types that hold every value of a field exactly; a time in ms since the epoch is one of any of its types."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataForm:
+class MetadataForm(ABC):
     """What one kind of source records of its records."""
 
-    column: str
+    column: ClassVar[str]
     """The column's name in tables frazil creates; in others it is found ignoring case."""
 
-    fields: tuple[tuple[str, str], ...]
+    fields: ClassVar[tuple[tuple[str, str], ...]]
     """The fields of the struct, with their Iceberg types."""
 
-    inputs: tuple[str, ...]
+    inputs: ClassVar[tuple[str, ...]]
     """The columns of converted records that the column's SQL reads."""
 
-    members: Mapping[str, str]
-    """The members of the JSON object in their order, each as SQL for its JSON text; NULL leaves one out."""
+    @abstractmethod
+    def document(self) -> str:
+        """SQL for the metadata as the text of a JSON object that has no member without a value."""
 
-    anything: str
-    """SQL for whether anything is known of a record; its first part is true for nearly every one."""
+    @abstractmethod
+    def anything(self) -> str:
+        """SQL for whether anything is known of a record; its first part is true for nearly every one."""
 
-    always: Callable[[Conversion], frozenset[str]]
-    """The fields that every record has."""
+    @abstractmethod
+    def variant(self) -> str:
+        """SQL for the metadata as VARIANT."""
 
-    created: Callable[[Conversion], IcebergType]
-    """The type of the column in tables frazil creates; field ids are given by the catalog."""
+    @abstractmethod
+    def field_sql(self, name: str, kind: IcebergType) -> str | None:
+        """SQL for a field in a type of a struct's; None: a cast of the column of that name."""
 
-    field_sql: Callable[[str, IcebergType], str | None]
-    """SQL for a field in a type of a struct's; None: a cast of the column of that name."""
+    @abstractmethod
+    def field_document(self, name: str) -> str | None:
+        """SQL for the JSON text of a field that may be any JSON value; None: it is of its type."""
 
-    documents: Mapping[str, str]
-    """Fields that may be any JSON value, as SQL for its text."""
+    @abstractmethod
+    def always_present(self, conversion: Conversion) -> frozenset[str]:
+        """The fields that every record has."""
 
-    encoded: str | None = None
-    """The column of the whole as a VARIANT's bytes, null where they come of a cast from JSON; None: they always do."""
+    @abstractmethod
+    def created_type(self, conversion: Conversion) -> IcebergType:
+        """The type of the column in tables frazil creates; field ids are given by the catalog."""
 
     @property
     def remedy(self) -> str:
@@ -87,19 +93,14 @@ class MetadataForm:
             case StructType(fields=fields):
                 value = f"struct_pack({', '.join(f'{ident(field.name)} := {self._field(field)}' for field in fields)})"
             case Primitive(name="variant"):
-                value = types.canonical(self._variant())
+                value = types.canonical(self.variant())
             case _:
                 value = self.document()
-        return f"CASE WHEN {self.anything} THEN {value} END"
-
-    def document(self) -> str:
-        """SQL for the metadata as the text of a JSON object that has no member without a value."""
-        members = ", ".join(literal(f'"{name}":') + " || " + value for name, value in self.members.items())
-        return f"'{{' || concat_ws(',', {members}) || '}}'"
+        return f"CASE WHEN {self.anything()} THEN {value} END"
 
     def unsupported(self, column: Column, conversion: Conversion) -> str | None:
         """Why a table's column cannot be written as records are converted, if it cannot; goes with `remedy`."""
-        always = self.always(conversion)
+        always = self.always_present(conversion)
         if column.required and not always:
             return "it must not be NULL, and the settings snowflake.metadata.* leave it NULL"
         match column.type:
@@ -109,13 +110,6 @@ class MetadataForm:
                 return None
             case other:
                 return f"its type is {other}"
-
-    def _variant(self) -> str:
-        plain = f"CAST(CAST({self.document()} AS JSON) AS VARIANT)"
-        if self.encoded is None:
-            return plain
-        encoded = ident(self.encoded)
-        return f"CASE WHEN {encoded} IS NOT NULL THEN variant_bytes_to_variant({encoded}) ELSE {plain} END"
 
     def _unsupported_struct(self, fields: Sequence[Column], always: frozenset[str]) -> str | None:
         known = {self._known(field) for field in fields}
@@ -143,6 +137,16 @@ class MetadataForm:
     def _known(self, field: Column) -> str | None:
         """The metadata field that a field of a struct is for, ignoring case."""
         return next((name for name, _ in self.fields if name.casefold() == field.name.casefold()), None)
+
+
+def json_object(members: Mapping[str, str]) -> str:
+    """SQL for the text of a JSON object.
+
+    Args:
+        members: its members in their order, each as SQL for its JSON text; NULL leaves one out.
+    """
+    written = ", ".join(literal(f'"{name}":') + " || " + value for name, value in members.items())
+    return f"'{{' || concat_ws(',', {written}) || '}}'"
 
 
 def keeps_structure(column: Column) -> bool:

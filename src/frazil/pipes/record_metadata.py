@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from frazil.model import Conversion, IcebergType, Primitive
-from frazil.pipes.metadata_form import MetadataForm
+from frazil.pipes.metadata_form import MetadataForm, json_object
 from frazil.records import metadata
 from frazil.sql import ident
 
@@ -31,33 +31,53 @@ _MEMBERS: Final = {
 }
 
 
-def _created(conversion: Conversion) -> IcebergType:
-    """A struct, unless it is to be a text, or headers to be typed."""
-    if not conversion.structured_metadata:
-        return Primitive("string")
-    if not conversion.structured_headers:
-        return metadata.column_type()
-    return Primitive("variant" if conversion.nested_type == "variant" else "string")
+_DOCUMENT: Final = json_object(_MEMBERS)
+_ANYTHING: Final = " OR ".join([f"{ident(name)} IS NOT NULL" for name, _ in metadata.FIELDS])
+_ENCODED: Final = ident(metadata.ENCODED)
 
 
-def _field_sql(name: str, kind: IcebergType) -> str | None:
-    return HEADERS if name == "headers" and kind == Primitive("string") else None
+class RecordMetadata(MetadataForm):
+    """See `frazil.pipes.metadata_form.MetadataForm`."""
 
-
-RECORD: Final = MetadataForm(
-    column=metadata.COLUMN,
-    fields=metadata.FIELDS,
-    inputs=(
+    column = metadata.COLUMN
+    fields = metadata.FIELDS
+    inputs = (
         *(name for name, _ in metadata.FIELDS),
         metadata.KEY_IS_JSON,
         metadata.STRUCTURED_HEADERS,
         metadata.ENCODED,
-    ),
-    members=_MEMBERS,
-    anything=" OR ".join(f"{ident(name)} IS NOT NULL" for name, _ in metadata.FIELDS),
-    always=metadata.always_present,
-    created=_created,
-    field_sql=_field_sql,
-    documents={"key": KEY, "headers": HEADERS},
-    encoded=metadata.ENCODED,
-)
+    )
+
+    def document(self) -> str:
+        return _DOCUMENT
+
+    def anything(self) -> str:
+        return _ANYTHING
+
+    def variant(self) -> str:
+        return (
+            f"CASE WHEN {_ENCODED} IS NOT NULL THEN variant_bytes_to_variant({_ENCODED}) "
+            f"ELSE CAST(CAST({_DOCUMENT} AS JSON) AS VARIANT) END"
+        )
+
+    def field_sql(self, name: str, kind: IcebergType) -> str | None:
+        return HEADERS if name == "headers" and kind == Primitive("string") else None
+
+    def field_document(self, name: str) -> str | None:
+        if name == "key":
+            return KEY
+        return HEADERS if name == "headers" else None
+
+    def always_present(self, conversion: Conversion) -> frozenset[str]:
+        return metadata.always_present(conversion)
+
+    def created_type(self, conversion: Conversion) -> IcebergType:
+        """A struct, unless it is to be a text, or headers to be typed."""
+        if not conversion.structured_metadata:
+            return Primitive("string")
+        if not conversion.structured_headers:
+            return metadata.column_type()
+        return Primitive("variant" if conversion.nested_type == "variant" else "string")
+
+
+RECORD: Final = RecordMetadata()

@@ -155,4 +155,4 @@ def test_a_table_gets_what_it_lacks() -> None:
     ],
 )
 def test_which_tables_cannot_take_whole_records(shape: tuple[Column, ...], reason: str | None) -> None:
-    assert unsupported(shape) == reason
+    assert unsupported(shape, Conversion()) == reason

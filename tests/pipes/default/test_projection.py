@@ -10,7 +10,7 @@ from frazil.model import Column, IcebergType, Primitive
 from frazil.pipes.base import Chunk
 from frazil.pipes.default.projection import TIME_FORM, Projection, Reading, is_checked
 from frazil.pipes.naming import default_pipe
-from frazil.pipes.record_metadata import is_metadata_name
+from frazil.pipes.record_metadata import RECORD
 
 LONG = Primitive("long")
 
@@ -32,8 +32,8 @@ def test_a_key_goes_to_the_column_of_its_own_spelling_else_to_the_one_equal_igno
 def test_no_key_goes_to_the_metadata_column() -> None:
     assert projection("record_metadata", "a").column_for("RECORD_METADATA") is None
     assert [column.name for column in projection("Record_Metadata", "a").payload()] == ["a"]
-    assert is_metadata_name("record_Metadata")
-    assert not is_metadata_name("record_metadata2")
+    assert RECORD.is_name("record_Metadata")
+    assert not RECORD.is_name("record_metadata2")
 
 
 def test_the_default_pipe_is_named_after_its_table() -> None:

@@ -145,7 +145,7 @@ class RecordScope(Scope):
         """A field of the metadata, with the type it has, or the metadata as a document."""
         if not path:
             self.inputs.update(self.form.inputs)
-            document = f"CASE WHEN {self.form.anything} THEN CAST({self.form.document()} AS JSON) END"
+            document = f"CASE WHEN {self.form.anything()} THEN CAST({self.form.document()} AS JSON) END"
             return Field(called, self._computed(_WHOLE_METADATA, document), JSON)
         first, rest = path[0], path[1:]
         known = dict(self.form.fields)
@@ -161,14 +161,15 @@ class RecordScope(Scope):
             reason = f"{self.form.column} has no field {first}; there are: {', '.join(names)}{near(str(first), names)}"
             raise Refused(reason, node)
         field_ = str(first)
-        if field_ not in self.form.documents:
+        own = self.form.field_document(field_)
+        if own is None:
             if rest:
                 raise Refused(f"{self.form.column}.{field_} has nothing inside", node)
             self.inputs.add(field_)
             kind = _TYPES[known[field_]]
             return Field(called, typed(exp.Column(this=name(field_)), kind), kind)
         self.inputs.update(self.form.inputs)
-        document = f"CASE WHEN {ident(field_)} IS NOT NULL THEN CAST({self.form.documents[field_]} AS JSON) END"
+        document = f"CASE WHEN {ident(field_)} IS NOT NULL THEN CAST({own} AS JSON) END"
         value = self._computed(f"{_WHOLE_METADATA} {field_}", document)
         for each in rest:
             pointer = text(f"$[{each}]" if isinstance(each, int) else "/" + each.replace("~", "~0").replace("/", "~1"))

@@ -287,7 +287,7 @@ class Catalog:
             CatalogUnavailable: the catalog did not do it.
         """
         form = form_of(conversion)
-        return self._created(table, (Column(1, form.column, form.created(conversion)),), properties)
+        return self._created(table, (Column(1, form.column, form.created_type(conversion)),), properties)
 
     def _created(self, table: TableName, columns: Sequence[Column], properties: Mapping[str, str]) -> Any:
         self.ensure_namespace(table.namespace)
