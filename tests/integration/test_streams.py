@@ -17,7 +17,13 @@ from tests.support.processes import frazil
 from tests.support.waiting import caught_up
 
 from frazil import Connector
+from frazil.connector.registry import Registry
+from frazil.connector.rejected.desk import Asked, RejectDesk
+from frazil.connector.rejected.replaying import Replayer
 from frazil.dev.kinesis.server import LocalKinesis
+from frazil.queries.engine import Engine
+from frazil.tables.iceberg.catalog import Catalog
+from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
 from frazil.testing.topics import wait_until
 
@@ -166,3 +172,40 @@ def test_rejected_records_are_in_the_error_table_and_channels_are_told_by_shard(
     ]
     shown = frazil("dlq", "show", "--table", stream, "--home", lake)
     assert f"{stream}-{SHARDS[1]}, offset {broken}" in shown.stdout
+
+
+def test_rejected_records_are_replayed_through_a_pipe_that_knows_streams(
+    kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], spark: SparkSession, lake: Path
+) -> None:
+    put(kinesis, stream, '{"n": 1}')
+    connector = follow(stream, **{"errors.tolerance": "all", "frazil.errors.table": "true"})
+    caught_up(connector)
+    packed = put(kinesis, stream, aggregated(*[b'{"n": "2x"}'] * 11, key=USER))
+    caught_up(connector)
+    wait_until(lambda: spark.catalog.tableExists(f"frazil.public.{stream.upper()}_ERRORS"), "the error table")
+    catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
+
+    with Engine(catalog, lambda: spark) as engine:
+        engine.answer(
+            f"CREATE PIPE {stream} AS COPY INTO {stream} FROM (SELECT $1:kinesisMetadata AS kinesisMetadata, "
+            "$1:kinesisMetadata.subSequenceNumber AS n FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING'))) "
+            "MATCH_BY_COLUMN_NAME = CASE_INSENSITIVE"
+        )
+        desk = RejectDesk(catalog, engine, Registry(lake), connector.settings)
+        offsets = [each.row["offset"] for each in desk.records(Asked(stream), 100)]
+        outcomes = [*Replayer(desk).replay(Asked(stream))]
+        put(kinesis, stream, '{"n": "anything"}', at=HIGHEST)
+        caught_up(connector)
+
+    assert offsets == [f"{packed}:{sub}" for sub in range(11)]
+    assert outcomes[-1].replayed == 11
+    found = rows_of(spark, stream, "n, kinesisMetadata.shardId")
+    told = [(row["n"], row["kinesisMetadata"]["shardId"], row["kinesisMetadata"]["subSequenceNumber"]) for row in found]
+    assert told == [
+        (0, SHARDS[0], 0),
+        (0, SHARDS[1], 0),
+        (1, SHARDS[0], 0),
+        (1, SHARDS[0], 1),
+        *((sub, SHARDS[0], sub) for sub in range(2, 11)),
+    ]
+    assert len({row["kinesisMetadata"]["approximateArrival"] for row in found[4:]}) == 1

@@ -19,6 +19,7 @@ from frazil.model import (
     Route,
     RoutedTable,
     SourcePartition,
+    TableRules,
     TransformSpec,
 )
 from frazil.sources import kinds
@@ -172,3 +173,11 @@ def test_reject_files_become_files_of_an_error_table_with_texts(tmp_path: Path) 
         assert error_files.write([opened], Told("shop", "c", 0), tmp_path / "errors.parquet") == 3
     found = duckdb.execute(f"SELECT partition, \"offset\", code FROM '{tmp_path}/errors.parquet'").fetchall()
     assert sorted(found) == sorted([(FIRST, f"{LONG}:9", "5030"), (SECOND, SHORT, "5015"), (SECOND, LONG, "5030")])
+
+
+def test_rescued_values_tell_where_their_record_lies(tmp_path: Path) -> None:
+    part = replace(table(tmp_path, n="long", _RESCUED_DATA="string"), rules=TableRules("T", columns="rescue"))
+
+    found = rows(stage(task(tmp_path, [record(FIRST, f"{LONG}:9", '{"n": 1, "more": 2}')], part)))
+
+    assert json.loads(found[0][1])["source"] == {"topic": "orders", "partition": FIRST, "offset": f"{LONG}:9"}
