@@ -67,7 +67,10 @@ class Position(Protocol):
 
 
 RecordPlace: TypeAlias = tuple[SourcePartition, RecordOffset]
-"""Where a record lies. Earlier is what sorts first."""
+"""Where a record lies."""
+
+OrderedPlace: TypeAlias = tuple[SourcePartition, Any]
+"""Where a record lies, as the position right before it or what else orders those of one source."""
 
 
 @dataclass(frozen=True, slots=True)
