@@ -113,7 +113,7 @@ class _Demo:
 
         def view(left: float) -> Panel:
             rows = grid(figures(meter, producer.records, rate))
-            return panel(Group(rows, "", _shards(meter.connector, producer, self._shards)), left)
+            return panel(Group(rows, "", _shards(meter.connector, self._shards)), left)
 
         try:
             self._shown.watch(meter.connector, seconds, view, (self._shards.split, self._shards.merge))
@@ -153,19 +153,15 @@ def _ended(connector: Connector) -> set[str]:
     return {str(each.partition) for each in connector.status() if each.offset_token == SHARD_END}
 
 
-def _shards(connector: Connector, producer: OrdersToStream, shards: Reshaper) -> Table:
+def _shards(connector: Connector, shards: Reshaper) -> Table:
     """What is so of each shard."""
-    closed = {parent: change for change in shards.changes for parent in change.parents}
-    produced = producer.by_shard()
-    found = Table("shard", "", "produced", "rows", "behind", box=None, pad_edge=False)
+    closed = {parent for change in shards.changes for parent in change.parents}
+    found = Table("shard", "", "rows", "behind", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     channels = {str(each.partition): each for each in connector.status()}
-    for shard in sorted({*channels, *produced}):
-        channel = channels.get(shard)
-        ended = channel is not None and channel.offset_token == SHARD_END
+    for shard, channel in sorted(channels.items()):
+        ended = channel.offset_token == SHARD_END
         if ended and shard not in closed:
             continue  # in an earlier run
         state = "ended" if ended else "closed" if shard in closed else "open"
-        rows = f"{channel.rows_inserted:,}" if channel else "–"
-        behind = describe_seconds(channel.lag_seconds if channel else None)
-        found.add_row(shard, state, f"{produced.get(shard, 0):,}", rows, behind)
+        found.add_row(shard, state, f"{channel.rows_inserted:,}", describe_seconds(channel.lag_seconds))
     return found

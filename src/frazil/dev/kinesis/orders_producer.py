@@ -61,7 +61,6 @@ class OrdersToStream:
         self._numbers: Counter[str] = Counter()
         self._next = 0
         self._acknowledged: list[Acknowledged] = []
-        self._by_shard: Counter[str] = Counter()
         self._error: Exception | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._put_all, name=f"orders to {stream}", daemon=True)
@@ -85,13 +84,14 @@ class OrdersToStream:
         return self._acknowledged
 
     @property
+    def is_running(self) -> bool:
+        """Whether it puts orders still."""
+        return self._thread.is_alive()
+
+    @property
     def records(self) -> int:
         """Orders acknowledged so far."""
         return len(self._acknowledged)
-
-    def by_shard(self) -> dict[str, int]:
-        """The same, shard by shard."""
-        return dict(self._by_shard)
 
     def _put_all(self) -> None:
         pace = Pace(self._rate, MOST)
@@ -121,9 +121,7 @@ class OrdersToStream:
             for each, answer in zip(left, answers, strict=True):
                 if "SequenceNumber" in answer:
                     name, number, _ = each
-                    found = Acknowledged(name, number, answer["ShardId"], answer["SequenceNumber"])
-                    self._acknowledged.append(found)
-                    self._by_shard[found.shard] += 1
+                    self._acknowledged.append(Acknowledged(name, number, answer["ShardId"], answer["SequenceNumber"]))
                 elif answer["ErrorCode"] in _PASSING:
                     refused.append(each)
                 else:
