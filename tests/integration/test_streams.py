@@ -25,6 +25,7 @@ from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
+from frazil.testing.stream_oracle import StreamReport, verify_stream
 from frazil.testing.topics import wait_until
 
 SHARDS = ["shardId-000000000000", "shardId-000000000001"]
@@ -124,6 +125,39 @@ def test_rows_tell_their_stream_shard_and_sequence_number_to_every_reader(
         }
     by_spark = [(row["n"], row["kinesisMetadata"]["shardedSequenceNumber"]) for row in rows_of(spark, stream)]
     assert by_spark == [(1, sharded(plain)), (2, sharded(packed)), (3, sharded(packed, 1)), (4, sharded(other))]
+
+
+def test_each_keys_records_are_there_once_and_in_order_across_a_split(
+    kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], lake: Path
+) -> None:
+    sent = dict.fromkeys(("alice", "bob", "carol", "dave"), 0)
+
+    def more(rounds: int) -> None:
+        for _ in range(rounds):
+            for key in sent:
+                value = json.dumps({"key": key, "number": sent[key]}).encode()
+                kinesis.client().put_record(StreamName=stream, Data=value, PartitionKey=key)
+                sent[key] += 1
+
+    more(10)
+    connector = follow(stream)
+    caught_up(connector)
+    middle = str(2**126)
+    kinesis.client().split_shard(StreamName=stream, ShardToSplit=SHARDS[0], NewStartingHashKey=middle)
+    client = kinesis.client()
+    wait_until(
+        lambda: (
+            client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]["StreamStatus"] == "ACTIVE"
+        ),
+        "the stream to be active again",
+    )
+    more(10)
+
+    def judged() -> StreamReport:
+        return verify_stream(iceberg.current_metadata(lake / "catalog.db", "public", stream.upper()), stream, sent)
+
+    wait_until(lambda: judged().rows >= sum(sent.values()), "all records to be there")
+    assert judged().clean, judged()
 
 
 def test_new_keys_become_columns_called_as_the_first_record_of_a_shard_calls_them(
