@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyiceberg.table import StaticTable
@@ -43,9 +44,9 @@ def kinesis() -> Iterator[LocalKinesis]:
 
 
 @pytest.fixture
-def stream(kinesis: LocalKinesis, request: pytest.FixtureRequest) -> str:
+def stream(kinesis: LocalKinesis) -> str:
     """A stream of two shards."""
-    name = f"s_{abs(hash(request.node.name)) % 10**9}"
+    name = f"s_{uuid4().hex[:8]}"
     kinesis.provide(name, shards=2)
     return name
 
