@@ -16,6 +16,7 @@ from frazil.model import Position, Range, SourcePartition, StagedRange, StageFai
 from frazil.sources.base import ReadFailed
 from frazil.sources.counting import SAMPLES, counted
 from frazil.sources.kinesis import client as clients
+from frazil.sources.kinesis.hash_keys import HashKeys
 from frazil.sources.kinesis.polling import PollingShard
 from frazil.sources.kinesis.positions import KinesisPosition, bounds, of_kinesis, of_offset
 from frazil.sources.kinesis.pulling import Puller
@@ -64,7 +65,8 @@ def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: 
     def made(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
         return PollingShard(connected, puller, wanted, arn, rate, window, wait)
 
-    return RangeReader(ranges, most_bytes, made)
+    ranges_of = HashKeys(connected, ranges[0].partition.topic, arn)
+    return RangeReader(ranges, most_bytes, made, ranges_of)
 
 
 evict = clients.evict
@@ -74,10 +76,18 @@ evict = clients.evict
 class RangeReader:
     """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
 
-    def __init__(self, ranges: Sequence[Range], most_bytes: int, making: Making) -> None:
-        """Read `ranges`, or of them what has about `most_bytes`, each by what `making` gives."""
+    def __init__(self, ranges: Sequence[Range], most_bytes: int, making: Making, hash_keys: HashKeys) -> None:
+        """Read ranges of one stream.
+
+        Args:
+            ranges: what to read.
+            most_bytes: bytes of records after which it is enough.
+            making: gives what reads each of them.
+            hash_keys: tells those of shards, where a range does not.
+        """
         self._progress = [_Progress(each, StagedRange(each.partition, each.start, each.start)) for each in ranges]
         self._making = making
+        self._hash_keys = hash_keys
         self._left_bytes = most_bytes
         self._came: queue.Queue[_Came] = queue.Queue(_AHEAD)
         self._stopping = threading.Event()
@@ -130,8 +140,9 @@ class RangeReader:
 
     def _batches_of(self, each: _Progress, pulled: Pulled) -> Iterator[pa.RecordBatch]:
         start, end = bounds(each.wanted)
-        rows = unpacked(pulled.records, start, end, end.hints.hash_keys if end.hints else None)
         partition = each.wanted.partition
+        hinted = end.hints.hash_keys if end.hints else None
+        rows = unpacked(pulled.records, start, end, lambda: hinted or self._hash_keys.of(str(partition.partition)))
         for piece in pieces(rows, _BATCH_BYTES):
             found = batch(partition.topic, str(partition.partition), piece)
             sizes = pc.binary_length(found.column("value"))
