@@ -93,6 +93,16 @@ def rows_of(spark: SparkSession, table: str, order: str = "n") -> list[dict[str,
     return [row.asDict(recursive=True) for row in found]
 
 
+def until_there(spark: SparkSession, table: str, count: int) -> None:
+    """Wait until a table is there and has so many rows."""
+
+    def there() -> bool:
+        name = f"frazil.public.{table.upper()}"
+        return spark.catalog.tableExists(name) and spark.table(name).count() >= count
+
+    wait_until(there, f"{count} rows in {table}")
+
+
 def sharded(sequence: str, sub: int = 0) -> str:
     return sequence + f"{sub:020d}"
 
@@ -170,7 +180,7 @@ def test_new_keys_become_columns_called_as_the_first_record_of_a_shard_calls_the
 
     put(kinesis, stream, '{"n": 2, "zinc": 1}')
     put(kinesis, stream, '{"n": 3, "ZINC": 2, "argon": "x"}')
-    caught_up(connector)
+    until_there(spark, stream, 3)
 
     found = rows_of(spark, stream)
     assert [*found[0]] == ["kinesisMetadata", "n", "argon", "zinc"]
@@ -186,10 +196,8 @@ def test_rejected_records_are_in_the_error_table_and_channels_are_told_by_shard(
     packed = put(kinesis, stream, aggregated(b'{"n": 2}', b'{"n": "x"}', key=USER))
     broken = put(kinesis, stream, b"\xff{", at=HIGHEST)
 
-    caught_up(connector)
-
+    until_there(spark, f"{stream}_errors", 2)
     assert [row["n"] for row in rows_of(spark, stream)] == [1, 2]
-    wait_until(lambda: spark.catalog.tableExists(f"frazil.public.{stream.upper()}_ERRORS"), "the error table")
     first, second = rows_of(spark, f"{stream}_errors", order="partition")
     assert (first["topic"], first["partition"], first["offset"]) == (stream, SHARDS[0], f"{packed}:1")
     assert (bytes(first["key"]), bytes(first["value"]), first["code"]) == (USER.encode(), b'{"n": "x"}', "5030")
@@ -216,8 +224,7 @@ def test_rejected_records_are_replayed_through_a_pipe_that_knows_streams(
     connector = follow(stream, **{"errors.tolerance": "all", "frazil.errors.table": "true"})
     caught_up(connector)
     packed = put(kinesis, stream, aggregated(*[b'{"n": "2x"}'] * 11, key=USER))
-    caught_up(connector)
-    wait_until(lambda: spark.catalog.tableExists(f"frazil.public.{stream.upper()}_ERRORS"), "the error table")
+    until_there(spark, f"{stream}_errors", 11)
     catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
 
     with Engine(catalog, lambda: spark) as engine:
@@ -230,11 +237,11 @@ def test_rejected_records_are_replayed_through_a_pipe_that_knows_streams(
         offsets = [each.row["offset"] for each in desk.records(Asked(stream), 100)]
         outcomes = [*Replayer(desk).replay(Asked(stream))]
         put(kinesis, stream, '{"n": "anything"}', at=HIGHEST)
-        caught_up(connector)
+        until_there(spark, stream, 13)
 
     assert offsets == [f"{packed}:{sub}" for sub in range(11)]
     assert outcomes[-1].replayed == 11
-    found = rows_of(spark, stream, "n, kinesisMetadata.shardId")
+    found = rows_of(spark, stream, "n, kinesisMetadata.shardId, kinesisMetadata.subSequenceNumber")
     told = [(row["n"], row["kinesisMetadata"]["shardId"], row["kinesisMetadata"]["subSequenceNumber"]) for row in found]
     assert told == [
         (0, SHARDS[0], 0),

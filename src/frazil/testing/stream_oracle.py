@@ -1,8 +1,8 @@
 """Judge a table of a stream: is each record there once, and are those of a partition key in the order they were put?
 
 As `frazil.testing.oracle`, it shares no code with what it judges. Each record's value has a `key`, its partition key,
-and a `number`, its place among those of the key, from 0. Splits and merges move a key to other shards, so that its order
-is that of the table's commits, and within a commit that of sequence numbers, which no child has before its parents.
+and a `number`, its place among those of the key, from 0. Splits and merges move a key to other shards, so its order is
+that of the table's commits, and within a commit that of sequence numbers, which no child has before its parents.
 """
 
 from __future__ import annotations
