@@ -273,7 +273,7 @@ class Ingestion:
         if not landed:
             return CycleReport(self._number, lag_records=self.plan.lag({}))
         report = report_of(self._number, self.plan, landed, committed, clock.seconds)
-        if self._settings.errors_tolerance == "none" and (reject := first_reject(parts(landed))):
+        if self._settings.errors_tolerance == "none" and (reject := first_reject(parts(landed), self._source.kind)):
             return replace(report, failure=error_of(reject))
         return report
 

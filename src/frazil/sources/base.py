@@ -109,6 +109,12 @@ class Source(Protocol):
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """Where the first record is that each partition still holds."""
 
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """Where a channel goes on that is to have what comes from now on."""
+
+    def at_time(self, partitions: Collection[SourcePartition], moment: int) -> Mapping[SourcePartition, Position]:
+        """Where the first record is that came at `moment` or later, in ms since the epoch; the end where none is."""
+
     def resolve_starts(
         self, topics: Sequence[TopicFacts], table: str, *, gone: bool
     ) -> Mapping[SourcePartition, Position]:

@@ -90,6 +90,14 @@ class KinesisSource:
         known = self._streams.find({each.topic for each in partitions})
         return {each: BEGINNING for each in partitions if each.topic in known and each in known[each.topic].hash_keys}
 
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
+        return self._started(partitions, InitialPosition("LATEST"))
+
+    def at_time(
+        self, partitions: Collection[SourcePartition], moment: int
+    ) -> Mapping[SourcePartition, KinesisPosition]:
+        return self._started(partitions, InitialPosition("AT_TIMESTAMP", moment))
+
     def resolve_starts(
         self,
         topics: Sequence[TopicFacts],
@@ -166,6 +174,15 @@ class KinesisSource:
     def close(self) -> None:
         self._prober.close()
         self._client.close()
+
+    def _started(
+        self, partitions: Collection[SourcePartition], initial: InitialPosition
+    ) -> dict[SourcePartition, KinesisPosition]:
+        known = self._streams.find({each.topic for each in partitions})
+        found = {}
+        for stream in known.values():
+            found.update(initial.starts(stream.facts, self._clock.moment))
+        return {each: found[each] for each in partitions if each in found}
 
     def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
         known = self._watch.of(partition)
