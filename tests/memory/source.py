@@ -341,6 +341,10 @@ class MemorySource:
         """Those that a test holds."""
         return {each: self._cluster.resting[each] for each in starts if each in self._cluster.resting}
 
+    def held(self) -> Mapping[SourcePartition, str]:
+        """None is."""
+        return {}
+
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """What a test says of those that are read to their ends."""
         if self._cluster.moment is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from frazil.connector.registered import LeftOut
@@ -28,7 +29,14 @@ def all_channels(
     tables |= {name: failure.tokens for name, failure in failing.items()}
     left_out = left_out_of(failing)
     return channels_of(
-        connector, tables.items(), ingestion.plan.latest, condition, source, left_out, pipe_of=ingestion.pipe_of
+        connector,
+        tables.items(),
+        ingestion.plan.latest,
+        condition,
+        source,
+        left_out,
+        ingestion.held,
+        pipe_of=ingestion.pipe_of,
     )
 
 
@@ -53,6 +61,7 @@ def channels_of(
     condition: Condition,
     source: Source | None,
     left_out: Iterable[LeftOut] = (),
+    held: Mapping[SourcePartition, str] = MappingProxyType({}),
     *,
     pipe_of: Callable[[TableName, str], str],
 ) -> list[ChannelStatus]:
@@ -66,10 +75,12 @@ def channels_of(
         source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while
             there are any.
         left_out: the tables that are left out while it goes on.
+        held: why records of partitions cannot be had, where they cannot.
         pipe_of: the pipe between a table and a topic.
     """
     apart = () if condition.state in ENDED else left_out
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
+    by_partition = {} if condition.state in ENDED else {each: Condition(State.HELD, held[each]) for each in held}
     found = [
         (name, tokens, partition, channel)
         for name, tokens in tables
@@ -110,8 +121,8 @@ def channels_of(
             rows_error=channel.errors,
             records_lost=channel.lost,
             last_error=_last_error(tokens.last_error, partition),
-            state=by_table.get(name, condition).state,
-            reason=by_table.get(name, condition).reason,
+            state=by_table.get(name, by_partition.get(partition, condition)).state,
+            reason=by_table.get(name, by_partition.get(partition, condition)).reason,
             last_commit_time=_moment(channel.time),
             owner_epoch=tokens.epoch,
             dropped=dict(tokens.dropped),

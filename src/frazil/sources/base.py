@@ -75,13 +75,10 @@ class Acknowledgement:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Why a partition is better not read just now."""
+    """A partition is better not read just now."""
 
     seconds: float
     """For how long."""
-
-    held: str | None = None
-    """What somebody has to see to; None where the source only wants to be left alone."""
 
 
 class Source(Protocol):
@@ -154,6 +151,9 @@ class Source(Protocol):
 
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
         """The partitions that are better not read from these starts just now."""
+
+    def held(self) -> Mapping[SourcePartition, str]:
+        """Why records of partitions cannot be had until somebody sees to that; any thread may ask."""
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""

@@ -197,6 +197,9 @@ class KafkaSource:
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:  # noqa: ARG002
         return {}
 
+    def held(self) -> Mapping[SourcePartition, str]:
+        return {}
+
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002
         return {}
 

@@ -135,6 +135,7 @@ class KinesisSource:
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         for each in ranges:
             covered = of_kinesis({each.partition: each.covered})[each.partition]
+            self._watch.hold(each.partition, each.held)
             self._watch.of(each.partition).hear(each, covered)
             if covered.ended:
                 self._streams.forget(each.partition.topic)
@@ -142,6 +143,9 @@ class KinesisSource:
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
         rests = {each: self._watch.of(each).rest(start, self._poll) for each, start in of_kinesis(starts).items()}
         return {each: rest for each, rest in rests.items() if rest is not None}
+
+    def held(self) -> Mapping[SourcePartition, str]:
+        return self._watch.held()
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         known = {each: self._watch.of(each) for each in starts}
