@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyiceberg.table import StaticTable
@@ -25,6 +26,7 @@ from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
+from frazil.testing.stream_oracle import StreamReport, verify_stream
 from frazil.testing.topics import wait_until
 
 SHARDS = ["shardId-000000000000", "shardId-000000000001"]
@@ -42,9 +44,9 @@ def kinesis() -> Iterator[LocalKinesis]:
 
 
 @pytest.fixture
-def stream(kinesis: LocalKinesis, request: pytest.FixtureRequest) -> str:
+def stream(kinesis: LocalKinesis) -> str:
     """A stream of two shards."""
-    name = f"s_{abs(hash(request.node.name)) % 10**9}"
+    name = f"s_{uuid4().hex[:8]}"
     kinesis.provide(name, shards=2)
     return name
 
@@ -91,6 +93,16 @@ def rows_of(spark: SparkSession, table: str, order: str = "n") -> list[dict[str,
     return [row.asDict(recursive=True) for row in found]
 
 
+def until_there(spark: SparkSession, table: str, count: int) -> None:
+    """Wait until a table is there and has so many rows."""
+
+    def there() -> bool:
+        name = f"frazil.public.{table.upper()}"
+        return spark.catalog.tableExists(name) and spark.table(name).count() >= count
+
+    wait_until(there, f"{count} rows in {table}")
+
+
 def sharded(sequence: str, sub: int = 0) -> str:
     return sequence + f"{sub:020d}"
 
@@ -126,6 +138,39 @@ def test_rows_tell_their_stream_shard_and_sequence_number_to_every_reader(
     assert by_spark == [(1, sharded(plain)), (2, sharded(packed)), (3, sharded(packed, 1)), (4, sharded(other))]
 
 
+def test_each_keys_records_are_there_once_and_in_order_across_a_split(
+    kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], lake: Path
+) -> None:
+    sent = dict.fromkeys(("alice", "bob", "carol", "dave"), 0)
+
+    def more(rounds: int) -> None:
+        for _ in range(rounds):
+            for key in sent:
+                value = json.dumps({"key": key, "number": sent[key]}).encode()
+                kinesis.client().put_record(StreamName=stream, Data=value, PartitionKey=key)
+                sent[key] += 1
+
+    more(10)
+    connector = follow(stream)
+    caught_up(connector)
+    middle = str(2**126)
+    kinesis.client().split_shard(StreamName=stream, ShardToSplit=SHARDS[0], NewStartingHashKey=middle)
+    client = kinesis.client()
+    wait_until(
+        lambda: (
+            client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]["StreamStatus"] == "ACTIVE"
+        ),
+        "the stream to be active again",
+    )
+    more(10)
+
+    def judged() -> StreamReport:
+        return verify_stream(iceberg.current_metadata(lake / "catalog.db", "public", stream.upper()), stream, sent)
+
+    wait_until(lambda: judged().rows >= sum(sent.values()), "all records to be there")
+    assert judged().clean, judged()
+
+
 def test_new_keys_become_columns_called_as_the_first_record_of_a_shard_calls_them(
     kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], spark: SparkSession
 ) -> None:
@@ -135,7 +180,7 @@ def test_new_keys_become_columns_called_as_the_first_record_of_a_shard_calls_the
 
     put(kinesis, stream, '{"n": 2, "zinc": 1}')
     put(kinesis, stream, '{"n": 3, "ZINC": 2, "argon": "x"}')
-    caught_up(connector)
+    until_there(spark, stream, 3)
 
     found = rows_of(spark, stream)
     assert [*found[0]] == ["kinesisMetadata", "n", "argon", "zinc"]
@@ -151,10 +196,8 @@ def test_rejected_records_are_in_the_error_table_and_channels_are_told_by_shard(
     packed = put(kinesis, stream, aggregated(b'{"n": 2}', b'{"n": "x"}', key=USER))
     broken = put(kinesis, stream, b"\xff{", at=HIGHEST)
 
-    caught_up(connector)
-
+    until_there(spark, f"{stream}_errors", 2)
     assert [row["n"] for row in rows_of(spark, stream)] == [1, 2]
-    wait_until(lambda: spark.catalog.tableExists(f"frazil.public.{stream.upper()}_ERRORS"), "the error table")
     first, second = rows_of(spark, f"{stream}_errors", order="partition")
     assert (first["topic"], first["partition"], first["offset"]) == (stream, SHARDS[0], f"{packed}:1")
     assert (bytes(first["key"]), bytes(first["value"]), first["code"]) == (USER.encode(), b'{"n": "x"}', "5030")
@@ -181,8 +224,7 @@ def test_rejected_records_are_replayed_through_a_pipe_that_knows_streams(
     connector = follow(stream, **{"errors.tolerance": "all", "frazil.errors.table": "true"})
     caught_up(connector)
     packed = put(kinesis, stream, aggregated(*[b'{"n": "2x"}'] * 11, key=USER))
-    caught_up(connector)
-    wait_until(lambda: spark.catalog.tableExists(f"frazil.public.{stream.upper()}_ERRORS"), "the error table")
+    until_there(spark, f"{stream}_errors", 11)
     catalog = Catalog(iceberg_catalog(spark, EMBEDDED, lake), spark.sparkContext._gateway, EMBEDDED)
 
     with Engine(catalog, lambda: spark) as engine:
@@ -195,11 +237,11 @@ def test_rejected_records_are_replayed_through_a_pipe_that_knows_streams(
         offsets = [each.row["offset"] for each in desk.records(Asked(stream), 100)]
         outcomes = [*Replayer(desk).replay(Asked(stream))]
         put(kinesis, stream, '{"n": "anything"}', at=HIGHEST)
-        caught_up(connector)
+        until_there(spark, stream, 13)
 
     assert offsets == [f"{packed}:{sub}" for sub in range(11)]
     assert outcomes[-1].replayed == 11
-    found = rows_of(spark, stream, "n, kinesisMetadata.shardId")
+    found = rows_of(spark, stream, "n, kinesisMetadata.shardId, kinesisMetadata.subSequenceNumber")
     told = [(row["n"], row["kinesisMetadata"]["shardId"], row["kinesisMetadata"]["subSequenceNumber"]) for row in found]
     assert told == [
         (0, SHARDS[0], 0),

@@ -53,7 +53,7 @@ def with_ids(kind: StructType) -> StructType:
 
 
 def test_a_created_column_has_seven_fields_with_the_arrival_as_a_moment(tmp_path: Path) -> None:
-    kind = KINESIS.created(STREAMS)
+    kind = KINESIS.created_type(STREAMS)
     assert isinstance(kind, StructType)
 
     found = landed(tmp_path, with_ids(kind))

@@ -79,14 +79,13 @@ class Streams:
         return {name: stream for name, stream in found.items() if stream is not None}
 
     def identities(self, streams: Collection[str]) -> dict[str, TopicFacts]:
-        """The same as the service says at this moment, but for their shards, which may be those that are known."""
+        """The same as the service says at this moment, but for the shards of those that are known already."""
         found = {}
         for name in streams:
-            known = self._known.get(name)
+            known = self._known.get(name) or self._look(name)
             summary = self._summary(name)
-            if summary is not None:
-                shards = known.facts.partitions if known else ()
-                found[name] = self._facts(name, summary, shards)
+            if summary is not None and known is not None:
+                found[name] = self._facts(name, summary, known.facts.partitions)
         return found
 
     def forget(self, stream: str) -> None:
