@@ -73,6 +73,19 @@ def landed(files: Sequence[Path]) -> Landed:
     )
 
 
+def streamed(home: Path) -> tuple[int, int, int]:
+    """Rows of a table of a stream's records, how many places in shards they have, and the sum of their order ids."""
+    row = duckdb.execute(
+        """
+        SELECT count(*), count(DISTINCT (kinesisMetadata.shardId, kinesisMetadata.sequenceNumber)), sum(order_id)
+        FROM read_parquet($files)
+        """,
+        {"files": list(map(str, files_of_table(home)))},
+    ).fetchone()
+    rows, places, order_ids = map(int, row or ())
+    return rows, places, order_ids
+
+
 def commits(home: Path) -> int:
     """How many commits have brought rows so far; none while there is no table."""
     try:
@@ -81,7 +94,13 @@ def commits(home: Path) -> int:
         return 0
 
 
-def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: float) -> dict[str, Any]:
+def latencies(
+    home: Path,
+    moments: Mapping[int, Moments],
+    since: float,
+    until: float,
+    created: str = "RECORD_METADATA.CreateTime",
+) -> dict[str, Any]:
     """How old the records that were created between two moments were when they were in the table, in ms.
 
     Args:
@@ -89,6 +108,7 @@ def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: f
         moments: of every snapshot that brought rows.
         since: in seconds since the epoch, as `until`.
         until: excluded.
+        created: when a record was, in ms since the epoch, as an expression of its row.
     """
     files = _snapshots_of_files(home)
     committed = {snapshot["snapshot-id"]: snapshot["timestamp-ms"] for snapshot in _metadata(home)["snapshots"]}
@@ -104,9 +124,9 @@ def latencies(home: Path, moments: Mapping[int, Moments], since: float, until: f
     with duckdb.connect() as connection:
         connection.register("brought", pa.Table.from_pylist(brought))
         found = connection.execute(
-            """
+            f"""
             WITH landed AS (
-                SELECT RECORD_METADATA.CreateTime AS created, brought.*
+                SELECT {created} AS created, brought.*
                 FROM read_parquet($files, filename = true) JOIN brought ON filename = file
             )
             SELECT count(*) AS records,

@@ -71,9 +71,10 @@ def arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def served(directory: Path, shards: int) -> Iterator[tuple[psutil.Process, str]]:
+def served(directory: Path, shards: int, *, quotas: bool = False) -> Iterator[tuple[psutil.Process, str]]:
     """A server on one core, and its endpoint."""
-    options = ["--port", "0", "--dir", str(directory), "--no-quotas", "--stream", STREAM, "--shards", str(shards)]
+    limits = "--quotas" if quotas else "--no-quotas"
+    options = ["--port", "0", "--dir", str(directory), limits, "--stream", STREAM, "--shards", str(shards)]
     command = [sys.executable, "-c", "from frazil.cli import main; main()", "dev", "kinesis", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         ready = process.stdout.readline() if process.stdout else ""

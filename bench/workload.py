@@ -31,6 +31,11 @@ METADATA: Final = (
 )
 """RECORD_METADATA as frazil creates it."""
 
+STREAM_METADATA: Final = (
+    "kinesisMetadata struct<stream: string, shardId: string, approximateArrival: timestamp, partitionKey: string, "
+    "sequenceNumber: string, subSequenceNumber: bigint, shardedSequenceNumber: string>"
+)
+"""kinesisMetadata as frazil creates it."""
 
 SHORT: Final = 300
 """Orders that are to have fewer bytes lack some keys."""
@@ -57,14 +62,15 @@ def load(bootstrap_servers: str, topic: str, partitions: int, records: int, reco
     for number in range(records):
         value = order(number, rng)
         if record_bytes:
-            value = _sized(value, record_bytes, notes, rng.randrange(_NOTES - record_bytes))
+            value = sized(value, record_bytes, notes, rng.randrange(_NOTES - record_bytes))
         size += len(value)
         send(producer, topic, value, b"%d" % number, number % partitions)
     producer.flush()
     return size
 
 
-def _sized(value: bytes, size: int, notes: bytes, begin: int) -> bytes:
+def sized(value: bytes, size: int, notes: bytes, begin: int) -> bytes:
+    """An order of another size: its note is cut from `notes`, from `begin` on."""
     if size < SHORT:
         # Without its date, items, address and note.
         found = orjson.loads(value)
@@ -114,12 +120,12 @@ LAYOUTS = {
 """Ways in which the table may be laid out: what CREATE TABLE says of it, and ALTER TABLE."""
 
 
-def create_table(spark: SparkSession, layout: str = "plain") -> None:
+def create_table(spark: SparkSession, layout: str = "plain", metadata: str = f"RECORD_METADATA {METADATA}") -> None:
     """Create the table in the embedded catalog; the codec is what frazil writes anyway."""
     partitioned, ordered = LAYOUTS[layout]
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {EMBEDDED}.{DEFAULT_NAMESPACE}")
     spark.sql(
-        f"CREATE TABLE {FULL_NAME} (RECORD_METADATA {METADATA}, {ORDER}) USING iceberg {partitioned} TBLPROPERTIES ("
+        f"CREATE TABLE {FULL_NAME} ({metadata}, {ORDER}) USING iceberg {partitioned} TBLPROPERTIES ("
         "'format-version' = '3', 'write.parquet.compression-codec' = 'zstd', 'write.parquet.compression-level' = '1')"
     )
     if ordered:
