@@ -34,6 +34,7 @@ from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
     BrokerRefused,
     BrokerUnavailable,
+    ConsumersExhausted,
     DataLoss,
     LogTruncated,
     NoStartingOffset,
@@ -111,6 +112,7 @@ __all__ = [
     "CommitUnknown",
     "ConnectorExists",
     "ConnectorUnknown",
+    "ConsumersExhausted",
     "CycleCancelled",
     "DataLoss",
     "EmptyTopic",

@@ -119,6 +119,18 @@ class StreamRefused(Terminal):
         )
 
 
+class ConsumersExhausted(Transient):
+    """A stream has as many registered consumers as it may."""
+
+    code = "stream_consumers_exhausted"
+
+    def __init__(self, consumer: str, stream: str, cause: str) -> None:
+        super().__init__(
+            f"the consumer {consumer} cannot be registered with {stream}: {cause}. It is tried again; deregister a "
+            "consumer that nobody needs, or set frazil.kinesis.consumer.type=SHARED_THROUGHPUT."
+        )
+
+
 class LogTruncated(Terminal):
     """The partition's log no longer holds what the offset token covers."""
 
