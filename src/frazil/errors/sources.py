@@ -131,6 +131,18 @@ class ConsumersExhausted(Transient):
         )
 
 
+class ConsumersInUse(Terminal):
+    """The connector whose consumers are to be deregistered still runs."""
+
+    code = "consumers_in_use"
+
+    def __init__(self, connector: str, sign: str) -> None:
+        super().__init__(
+            f"the connector {connector} runs: {sign}. Its streams would send it nothing more, and it would register "
+            "again. Stop it first."
+        )
+
+
 class LogTruncated(Terminal):
     """The partition's log no longer holds what the offset token covers."""
 

@@ -65,10 +65,10 @@ class KinesisSource:
         self._streams = Streams(self._client, self._address, arns, reading.discovery, self._clock)
         self._watch = Watch()
         self._prober = Prober(self._client, self._address, self._streams, self._watch, self._clock)
-        self._consumers = (
-            Consumers(self._client, self._address, client["application"]) if is_fanned_out(client) else None
-        )
-        self._poll = None if self._consumers else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
+        self._consumers = Consumers(self._client, self._address, client.get("application", ""))
+        self._is_sent = is_fanned_out(client)
+        self._poll = None if self._is_sent else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
+        """Seconds between two looks at a quiet shard; None where its records are sent."""
 
     def discover(self) -> Mapping[str, TopicFacts]:
         names = self._reading.streams
@@ -163,9 +163,14 @@ class KinesisSource:
         """Nobody is to be told: the service keeps no positions of its consumers."""
 
     def reader(self) -> ReaderSpec:
-        if self._consumers is None:
+        if not self._is_sent:
             return ReaderSpec(self.kind, self._options)
         return ReaderSpec(self.kind, {**self._options, **self._consumers.options(self._streams.arns())})
+
+    def release(self) -> dict[str, bool]:
+        """Deregister the consumers of the streams that it reads; whether there was one, by stream."""
+        self.discover()
+        return {name: self._consumers.deregister(arn) for name, arn in sorted(self._streams.arns().items())}
 
     def dead_letters(self) -> None:
         return None
@@ -181,7 +186,7 @@ class KinesisSource:
             return hinted(known.covered, hints)
         moment = self._clock.by_now
         waiting = known.waiting(moment)
-        if self._consumers is not None and known.is_due:
+        if self._is_sent and known.is_due:
             # Whether anything has come to a quiet shard, only a subscription tells.
             waiting = max(1, waiting)
         return now(moment, waiting, hints)
