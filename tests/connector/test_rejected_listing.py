@@ -66,3 +66,14 @@ def test_every_record_is_in_one_group_with_its_offset_and_time_within_its_bounds
     assert [each.partition for each in made if each.topic == "orders"] == sorted(
         each.partition for each in made if each.topic == "orders"
     )
+
+
+def test_texts_are_the_first_and_the_last_of_their_group_in_the_order_in_which_they_come() -> None:
+    schema = SCHEMA.set(SCHEMA.get_field_index("partition"), pa.field("partition", pa.string()))
+    schema = schema.set(schema.get_field_index("offset"), pa.field("offset", pa.string()))
+    row = {"connector": "shop", "topic": "orders", "partition": "shardId-000000000000", "message": "it is no JSON"}
+    batch = pa.RecordBatch.from_pylist([{**row, "offset": each} for each in ("99", "100:9", "100:10")], schema)
+
+    (made,) = groups([batch], "public.ORDERS", lambda *_: False)
+
+    assert (made.partition, made.first_offset, made.last_offset) == ("shardId-000000000000", "99", "100:10")

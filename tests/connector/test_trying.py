@@ -11,6 +11,17 @@ from frazil.model import Conversion
 from frazil.pipes.default.pipe import DefaultPipe
 
 
+def test_what_a_pipe_of_a_stream_makes_of_lines_is_shown_with_its_metadata() -> None:
+    shape = columns(n="long", kinesisMetadata=struct(stream="string", sequenceNumber="string"))
+    conversion = Conversion(metadata_column="kinesisMetadata")
+
+    with Trying(DefaultPipe(shape, conversion), conversion, "orders") as trying:
+        (shown,) = trying.each([batch_of([b'{"n": 1}'], "orders")])
+
+    assert shown.row is not None
+    assert json.loads(shown.row["kinesisMetadata"]) == {"stream": "orders", "sequenceNumber": "0"}
+
+
 def test_variants_and_bytes_at_any_depth_are_shown_as_what_they_are() -> None:
     shape = columns(v="variant", s=struct(v="variant"), l=listed("variant"), b="binary", f="fixed[2]")
     record = b'{"v": {"b": 1, "a": 2}, "s": {"v": [1.5]}, "l": ["x", null], "b": "00ff", "f": "0a0b"}'

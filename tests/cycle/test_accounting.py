@@ -29,6 +29,7 @@ from frazil.model import (
     TableName,
     WriteShape,
 )
+from frazil.sources.kinds import KAFKA
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens
 
@@ -177,7 +178,7 @@ def test_a_cycle_does_not_forget_what_was_lost_before_it() -> None:
 def test_the_first_reject_of_a_cycle_is_named_without_its_bytes() -> None:
     staged = [task(rejects=rejected(1, 2)), task(), task(rejects=rejected(0, 7))]
 
-    first = first_reject(parts(staged))
+    first = first_reject(parts(staged), KAFKA)
 
     assert first
     assert (first.partition, first.offset) == (orders(0), 7)
@@ -190,7 +191,7 @@ def test_the_first_reject_of_a_cycle_is_named_without_its_bytes() -> None:
         "code": "5030",
         "reason": "does not fit",
     }
-    assert first_reject(parts([task()])) is None
+    assert first_reject(parts([task()]), KAFKA) is None
 
 
 @pytest.mark.parametrize(("code", "column", "kind"), [("5015", None, InvalidRecord), ("5030", "a", UnfitValue)])

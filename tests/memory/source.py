@@ -60,6 +60,9 @@ class MemoryLog:
     closed: bool = False
     """Whether it gets no more records."""
 
+    vanished: bool = False
+    """Whether nobody can find it any more."""
+
     @property
     def leader_epoch(self) -> int:
         """The epoch of its leader."""
@@ -168,6 +171,10 @@ class MemoryCluster:
         """Close a partition that nothing follows."""
         self.log(partition).closed = True
 
+    def vanish(self, partition: SourcePartition) -> None:
+        """Have a partition expire: nobody finds it any more."""
+        self.log(partition).vanished = True
+
     def partitions(self, topic: str) -> list[SourcePartition]:
         """The partitions of a topic."""
         return [SourcePartition(topic, self._id(number)) for number in range(len(self.topics[topic].logs))]
@@ -183,7 +190,7 @@ class MemoryCluster:
             BrokerUnavailable: there is none.
         """
         topic, number = self.topics.get(partition.topic), _number(partition.partition)
-        if topic is None or number >= len(topic.logs):
+        if topic is None or number >= len(topic.logs) or topic.logs[number].vanished:
             raise BrokerUnavailable("memory", f"find {partition}", "it does not exist")
         return topic.logs[number]
 
@@ -214,7 +221,9 @@ class MemoryCluster:
         """What there is to say of a topic."""
         topic = self.topics[name]
         partitions = [
-            PartitionFacts(self._id(number), log.parents, log.closed) for number, log in enumerate(topic.logs)
+            PartitionFacts(self._id(number), log.parents, log.closed)
+            for number, log in enumerate(topic.logs)
+            if not log.vanished
         ]
         return TopicFacts(name, self.id, topic.id, partitions, self.moment, self.retention)
 
@@ -281,6 +290,19 @@ class MemorySource:
         self._cluster.on_request("earliest")
         return {each: self._cluster.position(self._cluster.log(each).earliest) for each in partitions}
 
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """The end of each partition."""
+        return self.ends(partitions)
+
+    def at_time(self, partitions: Collection[SourcePartition], moment: int) -> Mapping[SourcePartition, Position]:
+        """The first record of that time."""
+        found = {}
+        for each in partitions:
+            log = self._cluster.log(each)
+            later = [offset for offset, record in log.records.items() if record.timestamp >= moment]
+            found[each] = self._cluster.position(min(later, default=log.latest))
+        return found
+
     def resolve_starts(
         self, topics: Sequence[TopicFacts], table: str, *, gone: bool
     ) -> Mapping[SourcePartition, Position]:
@@ -318,6 +340,10 @@ class MemorySource:
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
         """Those that a test holds."""
         return {each: self._cluster.resting[each] for each in starts if each in self._cluster.resting}
+
+    def held(self) -> Mapping[SourcePartition, str]:
+        """None is."""
+        return {}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """What a test says of those that are read to their ends."""

@@ -208,7 +208,13 @@ class MemoryStaging:
             skipped=skipped,
             bytes=sum(record.size for record in records.values()),
             record_epoch=record_epoch,
+            read_through=self._read_through(wanted),
         )
+
+    def _read_through(self, wanted: Range) -> int | None:
+        """What time it is, for whoever reads to the end."""
+        end = self._cluster.end_of(self._cluster.log(wanted.partition))
+        return self._cluster.moment if wanted.end == end else None
 
     def _covered(self, wanted: Range, records: Records, record_epoch: int | None) -> Position:
         """The end of a range; one of Kafka's has the epoch of the leader that had everything before it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from frazil.model import Column, IcebergType, SchemaChange, SourcePartition
+from frazil.model import Column, IcebergType, RecordOffset, SchemaChange, SourcePartition
 from frazil.pipes.changes import changed
 from frazil.tables.base import RaceLost
 from frazil.tables.rules.state import SOURCE_SNAPSHOT, WAP, LogEntry, MemorySnapshot, MemoryState, log_without
@@ -29,7 +29,7 @@ class MemoryRow:
     """The key of the connector that wrote it; empty for rows of others."""
 
     partition: SourcePartition
-    offset: int
+    offset: RecordOffset
     values: Mapping[int, Any] = field(default_factory=dict)
     """By field id."""
 

@@ -12,6 +12,7 @@ from tests.pipes.default.conftest import MakeTable
 
 from frazil.model import RejectSummary
 from frazil.records.rejects import Rejects, schema
+from frazil.sources.kafka import positions
 from frazil.sources.kafka.reader import SCHEMA
 from frazil.staging.rejects import OTHER, RejectFile
 
@@ -39,7 +40,7 @@ def rejects(*rows: dict[str, object]) -> Rejects:
 
 
 def collected(tmp_path: Path, *added: Rejects) -> RejectFile:
-    file = RejectFile(tmp_path / "r.parquet")
+    file = RejectFile(tmp_path / "r.parquet", positions.before)
     for each in added:
         file.add(each)
     file.close()

@@ -31,6 +31,9 @@ from frazil.tables.rules.tokens import Tokens
 _KEYS: Final = 20
 """Keys that a line names; JSON has them all."""
 
+_CLOSE: Final = 0.5
+"""How much of what its source retains a channel may be behind before that is said."""
+
 _EVERY: Final = 2.0
 """Seconds between two looks."""
 
@@ -89,7 +92,9 @@ def _tell_of_sharing(held: Sequence[ConnectorTokens]) -> None:
 
 
 def _shown(found: Sequence[ChannelStatus]) -> Group | str:
-    return Group(_table(found), *_dropped(found)) if found else "No connector has opened a table yet."
+    if not found:
+        return "No connector has opened a table yet."
+    return Group(_table(found), *_dropped(found), *_expiring(found))
 
 
 def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
@@ -100,6 +105,18 @@ def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
         counts = ", ".join(f"{key} {count:,}" for key, count in most[:_KEYS])
         more = f" and {len(most) - _KEYS} more keys" if len(most) > _KEYS else ""
         yield cell(f"{connector} dropped values of keys without a column in {table}: {counts}{more}")
+
+
+def _expiring(found: Sequence[ChannelStatus]) -> Iterator[Text]:
+    """A line for each channel that retention comes close to."""
+    for each in found:
+        if each.retention_used is not None and each.retention_used >= _CLOSE:
+            text = cell(
+                f"{each.channel} is covered up to what had come by {each.read_through}: {each.retention_used:.0%} of "
+                "the time for which its stream keeps records has passed since. Read on, or retain longer."
+            )
+            text.stylize("yellow")
+            yield text
 
 
 def _table(found: Sequence[ChannelStatus]) -> RichTable:

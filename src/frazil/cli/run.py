@@ -17,7 +17,7 @@ from frazil.config import ConnectorSettings
 from frazil.connector import Connector, State
 from frazil.connector.channels import left_out_of
 from frazil.connector.fleet import Fleet
-from frazil.connector.registered import LeftOut
+from frazil.connector.registered import HeldPartition, LeftOut
 from frazil.connector.registry import Registry
 from frazil.dev.command import stop_signals
 from frazil.tables.jvm.session import answers
@@ -75,12 +75,17 @@ def run_connectors(
 def _recorded(connector: Connector, file: Path, worker: Path | None) -> Connector:
     """The connector, whose states are written down from now on."""
     registry = Registry(Path(connector.settings.home))
-    connector.on_state(registry.recorder(connector.settings, file, worker, partial(_left_out, connector)))
+    left_out, held = partial(_left_out, connector), partial(_held, connector)
+    connector.on_state(registry.recorder(connector.settings, file, worker, left_out, held))
     return connector
 
 
 def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
     return left_out_of(connector.failing)
+
+
+def _held(connector: Connector) -> tuple[HeldPartition, ...]:
+    return tuple(HeldPartition(each.topic, each.partition, reason) for each, reason in connector.held.items())
 
 
 def _say_what_is_not_used(settings: ConnectorSettings) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import ENDED, Condition, State
-from frazil.model import ChannelStatus, Position, SourcePartition, TableName
-from frazil.sources.base import Source
+from frazil.model import ChannelStatus, Position, RecordOffset, SourcePartition, TableName
+from frazil.sources.base import Source, TopicFacts
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens, encode
 
@@ -28,7 +29,14 @@ def all_channels(
     tables |= {name: failure.tokens for name, failure in failing.items()}
     left_out = left_out_of(failing)
     return channels_of(
-        connector, tables.items(), ingestion.plan.latest, condition, source, left_out, pipe_of=ingestion.pipe_of
+        connector,
+        tables.items(),
+        ingestion.plan.latest,
+        condition,
+        source,
+        left_out,
+        ingestion.held,
+        pipe_of=ingestion.pipe_of,
     )
 
 
@@ -53,6 +61,7 @@ def channels_of(
     condition: Condition,
     source: Source | None,
     left_out: Iterable[LeftOut] = (),
+    held: Mapping[SourcePartition, str] = MappingProxyType({}),
     *,
     pipe_of: Callable[[TableName, str], str],
 ) -> list[ChannelStatus]:
@@ -66,10 +75,12 @@ def channels_of(
         source: where the times of records that wait are looked up; None leaves `lag_seconds` unknown while
             there are any.
         left_out: the tables that are left out while it goes on.
+        held: why records of partitions cannot be had, where they cannot.
         pipe_of: the pipe between a table and a topic.
     """
     apart = () if condition.state in ENDED else left_out
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
+    by_partition = {} if condition.state in ENDED else {each: Condition(State.HELD, held[each]) for each in held}
     found = [
         (name, tokens, partition, channel)
         for name, tokens in tables
@@ -83,6 +94,8 @@ def channels_of(
             other = waiting.get(partition, start)
             waiting[partition] = min(other, start)
     oldest = source.oldest_timestamps(waiting) if source and waiting else {}
+    timed = {partition.topic for _, _, partition, channel in found if channel.read_through is not None}
+    facts = source.facts(timed) if source and timed else {}
     return [
         ChannelStatus(
             connector=connector,
@@ -92,19 +105,25 @@ def channels_of(
             table=str(name),
             pipe=pipe_of(name, partition.topic),
             offset_token=channel.token,
-            latest_offset=latest[partition].last if partition in latest else None,
-            lag_records=tokens.start(partition).distance(latest[partition]) if partition in latest else None,
+            latest_offset=_latest(latest.get(partition)),
+            lag_records=_lag_records(tokens.start(partition), channel, latest.get(partition)),
             lag_seconds=_lag_seconds(
-                tokens.position(partition), latest.get(partition), waiting.get(partition), oldest.get(partition)
+                tokens.position(partition),
+                channel,
+                latest.get(partition),
+                waiting.get(partition),
+                oldest.get(partition),
             ),
+            read_through=_moment(channel.read_through),
+            retention_used=_retention_used(channel, facts.get(partition.topic)),
             rows_inserted=channel.inserted,
             rows_parsed=channel.parsed,
             rows_error=channel.errors,
             records_lost=channel.lost,
             last_error=_last_error(tokens.last_error, partition),
-            state=by_table.get(name, condition).state,
-            reason=by_table.get(name, condition).reason,
-            last_commit_time=_time(channel),
+            state=by_table.get(name, by_partition.get(partition, condition)).state,
+            reason=by_table.get(name, by_partition.get(partition, condition)).reason,
+            last_commit_time=_moment(channel.time),
             owner_epoch=tokens.epoch,
             dropped=dict(tokens.dropped),
         )
@@ -112,15 +131,41 @@ def channels_of(
     ]
 
 
+def _latest(latest: Position | None) -> RecordOffset | None:
+    return None if latest is None or not latest.is_exact else latest.last
+
+
+def _lag_records(start: Position, channel: Channel, latest: Position | None) -> int | None:
+    """How many records wait, where that can be known."""
+    if channel.closed:
+        return 0
+    if latest is None:
+        return None
+    if latest.is_exact:
+        return start.distance(latest)
+    return 0 if latest.covered_by(start, channel.read_through) else None
+
+
 def _lag_seconds(
-    start: Position | None, latest: Position | None, asked: Position | None, oldest: int | None
+    start: Position | None, channel: Channel, latest: Position | None, asked: Position | None, oldest: int | None
 ) -> float | None:
     """How long the record at `start` has waited; `oldest` is when the one at `asked` was produced."""
     if latest is None:
-        return None
-    if start is None or latest <= start:
+        return 0.0 if channel.closed else None
+    if channel.closed or start is None or latest.covered_by(start, channel.read_through):
         return 0.0
-    return None if oldest is None or asked != start else max(0.0, round(time.time() - oldest / 1000, 3))
+    if asked != start:
+        return None
+    if oldest is None:
+        # Where ends are not known, a look at the record behind the token tells whether there is one.
+        return None if latest.is_exact else 0.0
+    return max(0.0, round(time.time() - oldest / 1000, 3))
+
+
+def _retention_used(channel: Channel, facts: TopicFacts | None) -> float | None:
+    if channel.closed or channel.read_through is None or facts is None or facts.moment is None or not facts.retention:
+        return None
+    return round(max(0, facts.moment - channel.read_through) / facts.retention, 3)
 
 
 def _last_error(error: Mapping[str, Any] | None, partition: SourcePartition) -> str | None:
@@ -130,7 +175,7 @@ def _last_error(error: Mapping[str, Any] | None, partition: SourcePartition) -> 
     return f"[{error['code']}] offset {error['offset']}{column}: {error['reason']}"
 
 
-def _time(channel: Channel) -> str | None:
-    if channel.time is None:
+def _moment(moment: int | None) -> str | None:
+    if moment is None:
         return None
-    return dt.datetime.fromtimestamp(channel.time / 1000, dt.UTC).isoformat(timespec="milliseconds")
+    return dt.datetime.fromtimestamp(moment / 1000, dt.UTC).isoformat(timespec="milliseconds")

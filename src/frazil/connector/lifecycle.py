@@ -22,7 +22,7 @@ from frazil.connector.subscription import Function, Subscription
 from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.table_failures import TableFailure
 from frazil.errors import FrazilError, StillStopping
-from frazil.model import ChannelStatus, TableName
+from frazil.model import ChannelStatus, SourcePartition, TableName
 from frazil.tables.jvm.session import open_session, require_usable
 
 _GRACE = 8.0
@@ -113,6 +113,12 @@ class Connector:
         """The tables that are left out while the others go on, and why; the ones of the last run once it has ended."""
         ingestion = self._ingestion
         return ingestion.failing if ingestion else {}
+
+    @property
+    def held(self) -> Mapping[SourcePartition, str]:
+        """The partitions whose records cannot be had until somebody sees to that, and why."""
+        ingestion = self._ingestion
+        return ingestion.held if ingestion else {}
 
     @property
     def next_attempt(self) -> float | None:

@@ -47,12 +47,25 @@ class _Asked:
     known: Registered | None
 
     @property
+    def _waiting(self) -> dict[SourcePartition, str]:
+        """Why records of partitions cannot be had."""
+        held = self.known.held if self.known else ()
+        return {SourcePartition(each.topic, each.partition): each.reason for each in held}
+
+    @property
     def partitions(self) -> list[SourcePartition]:
         return sorted({partition for _, tokens in self.tables for partition, _ in tokens.channels()})
 
     def channels(self, latest: Mapping[SourcePartition, Position], source: Source | None) -> list[ChannelStatus]:
         return channels_of(
-            self.connector, self.tables, latest, self.condition, source, self.left_out, pipe_of=self._pipe_of
+            self.connector,
+            self.tables,
+            latest,
+            self.condition,
+            source,
+            self.left_out,
+            self._waiting,
+            pipe_of=self._pipe_of,
         )
 
     def _pipe_of(self, table: TableName, topic: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 import structlog
 
-from frazil.connector.registered import LeftOut, Registered
+from frazil.connector.registered import HeldPartition, LeftOut, Registered
 from frazil.connector.states import ENDED
 
 BEAT: Final = 5.0
@@ -24,11 +24,18 @@ _log = structlog.get_logger(__name__)
 class Recorder:
     """Writes the state file of one connector, whose cycles it never disturbs: a full disk is logged and waited out."""
 
-    def __init__(self, path: Path, entry: Registered, left_out: Callable[[], tuple[LeftOut, ...]]) -> None:
-        """Keep the file at `path` with what `entry` says, and with the tables that are `left_out` by then."""
+    def __init__(
+        self,
+        path: Path,
+        entry: Registered,
+        left_out: Callable[[], tuple[LeftOut, ...]],
+        held: Callable[[], tuple[HeldPartition, ...]],
+    ) -> None:
+        """Keep the file at `path` with what `entry` says, and what is `left_out` and `held` by then."""
         self._path = path
         self._entry = entry
         self._left_out = left_out
+        self._held = held
         self._lock = threading.Lock()
         self._failed = False
         self._renewing = False
@@ -63,7 +70,7 @@ class Recorder:
         return self._entry.state in ENDED and not self._failed
 
     def _write(self) -> None:
-        self._entry = replace(self._entry, heard=time.time(), left_out=self._left_out())
+        self._entry = replace(self._entry, heard=time.time(), left_out=self._left_out(), held=self._held())
         partial = self._path.with_name(f".{self._entry.key}.{self._entry.pid}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

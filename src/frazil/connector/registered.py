@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from frazil.connector.states import ENDED
 from frazil.errors import FrazilError, InvalidConfiguration, TableNameRefused
-from frazil.model import TableName
+from frazil.model import PartitionId, TableName
 from frazil.tables.rules.tokens import Tokens, decode
 
 STALE: Final = 60.0
@@ -47,6 +47,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldPartition:
+    """A partition whose records cannot be had until somebody sees to that."""
+
+    topic: str
+    partition: PartitionId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """One connector that ran from a home."""
 
@@ -75,6 +84,9 @@ class Registered:
 
     left_out: tuple[LeftOut, ...] = ()
     """The tables that are left out while it runs."""
+
+    held: tuple[HeldPartition, ...] = ()
+    """The partitions that wait for somebody while it runs."""
 
     topic2table: str = ""
     """`snowflake.topic2table.map` of its last run."""

@@ -15,7 +15,7 @@ import psutil
 import structlog
 
 from frazil.connector.recording import Recorder
-from frazil.connector.registered import LeftOut, Registered, parse
+from frazil.connector.registered import HeldPartition, LeftOut, Registered, parse
 from frazil.connector.states import State
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Registry:
         connector: Path | None,
         worker: Path | None,
         left_out: Callable[[], tuple[LeftOut, ...]] = tuple,
+        held: Callable[[], tuple[HeldPartition, ...]] = tuple,
     ) -> Recorder:
         """What records the connector's state, called with each; it raises nothing.
 
@@ -44,6 +45,7 @@ class Registry:
             connector: its file, if it has one.
             worker: the worker's, likewise.
             left_out: gives the tables that are left out by then.
+            held: gives the partitions that wait for somebody.
         """
         entry = Registered(
             name=settings.name,
@@ -61,7 +63,7 @@ class Registry:
             routers=tuple((each.name, each.options) for each in settings.routers or ()),
             sanitizes=settings.sanitize_table_names,
         )
-        return Recorder(self._directory / f"{settings.key}.json", entry, left_out)
+        return Recorder(self._directory / f"{settings.key}.json", entry, left_out, held)
 
     def connectors(self) -> dict[str, Registered]:
         """All that are registered, by key; of those whose file cannot be read, it is logged."""

@@ -183,14 +183,14 @@ def _targets(
     if where.place == "earliest":
         return source.earliest(partitions)
     if where.place == "latest":
-        return source.ends(partitions)
+        return source.latest(partitions)
+    if where.moment is not None:
+        return source.at_time(partitions, where.moment)
     if not isinstance(source, KafkaSource):
         raise ResetRefused(
             f"channels of a source of the kind {source.kind} cannot go on at {where}",
-            "Choose --to-earliest or --to-latest.",
+            "Choose --to-earliest, --to-latest or --to-time.",
         )
-    if where.moment is not None:
-        return source.at_time(partitions, where.moment)
     first, end, wanted = source.earliest(partitions), source.ends(partitions), KafkaPosition(where.offset or 0)
     for partition in partitions:
         if not first[partition] <= wanted <= end[partition]:

@@ -7,12 +7,13 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """What a connector is doing."""
+    """What a connector is doing; `HELD` is a channel only, whose records its source does not give."""
 
     OPENING = "OPENING"
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"
     RETRYING = "RETRYING"
+    HELD = "HELD"
     FENCED = "FENCED"
     FAILED = "FAILED"
     STOPPED = "STOPPED"

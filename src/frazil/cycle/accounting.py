@@ -9,6 +9,7 @@ from typing import Any
 from frazil.cycle.vanished import without_expired
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Position, Range, Reject, SourcePartition, Staged, StagedRange, StagedTable
+from frazil.sources import kinds
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens
 
@@ -124,10 +125,10 @@ def moved(
     return without_expired(tokens.with_channels(channels, facts), facts)
 
 
-def first_reject(staged: Iterable[StagedTable]) -> Reject | None:
-    """The first reject of a cycle, by partition and offset."""
+def first_reject(staged: Iterable[StagedTable], kind: str) -> Reject | None:
+    """The first reject of a cycle, by partition and where it lies there; `kind` is the source's."""
     rejects = [part.rejects.first for part in staged if part.rejects]
-    return min(rejects, key=lambda reject: (reject.partition, reject.offset), default=None)
+    return min(rejects, key=lambda reject: (reject.partition, kinds.before(kind, reject.offset)), default=None)
 
 
 def error_of(reject: Reject) -> InvalidRecord:

@@ -112,7 +112,7 @@ class Committing:
             reject_lists.write_list(table, stage, reject_files, tokens.rejects)
             tokens = replace(tokens, rejects=listed)
             written.append(listed)
-        if reject := first_reject(staged):
+        if reject := first_reject(staged, self._settings.source.kind):
             tokens = replace(tokens, last_error=last_error(reject))
         dropped = KeptDropped(tokens.dropped)
         for part in staged:

@@ -160,6 +160,11 @@ class Ingestion:
         """The tables that are left out of cycles; any thread may ask."""
         return self._set.failures.failing
 
+    @property
+    def held(self) -> Mapping[SourcePartition, str]:
+        """Why records of partitions cannot be had until somebody sees to that; any thread may ask."""
+        return self._source.held()
+
     def pipe_of(self, table: TableName, topic: str) -> str:
         """The name of the pipe between a table and a topic, as far as is known; any thread may ask."""
         opened = self.tables.get(table)
@@ -273,7 +278,7 @@ class Ingestion:
         if not landed:
             return CycleReport(self._number, lag_records=self.plan.lag({}))
         report = report_of(self._number, self.plan, landed, committed, clock.seconds)
-        if self._settings.errors_tolerance == "none" and (reject := first_reject(parts(landed))):
+        if self._settings.errors_tolerance == "none" and (reject := first_reject(parts(landed), self._source.kind)):
             return replace(report, failure=error_of(reject))
         return report
 

@@ -96,6 +96,7 @@ def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts],
             leader_epoch=None,
             time=now,
             closed=move.after.ended,
+            read_through=facts[move.partition.topic].moment,
         )
         for move in done
     }

@@ -16,7 +16,7 @@ from frazil.model.layout import (
     PartitionField,
     SortField,
 )
-from frazil.model.places import PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
+from frazil.model.places import OrderedPlace, PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.routes import Route, RoutedTable
 from frazil.model.schema import (
@@ -61,6 +61,7 @@ __all__ = [
     "MapType",
     "MetadataPart",
     "ObservedType",
+    "OrderedPlace",
     "PartitionField",
     "PartitionId",
     "PartitionValue",

@@ -22,9 +22,11 @@ class ChannelStatus:
     pipe: str
     offset_token: str | None
     latest_offset: RecordOffset | None
-    """The last offset the partition holds, or None when the broker did not answer."""
+    """The last offset the partition holds; None when the source did not answer, or does not say."""
 
     lag_records: int | None
+    """How many records wait; None likewise, unless none does."""
+
     lag_seconds: float | None
     rows_inserted: int
     rows_parsed: int
@@ -43,6 +45,12 @@ class ChannelStatus:
     """ISO 8601, UTC."""
 
     owner_epoch: int
+
+    read_through: str | None = None
+    """By when what had come is covered, ISO 8601, UTC; None for sources whose offsets tell what is covered."""
+
+    retention_used: float | None = None
+    """How much of the time for which the source keeps records has passed since then: at 1, some may be gone."""
 
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that the table has no column for, by key: those of all the connector's channels on the table."""

@@ -51,6 +51,10 @@ class Position(Protocol):
 
     def __le__(self, other: Any, /) -> bool: ...
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is known which record is the last before it; else it stands for now, or for a time."""
+
     def covered_by(self, position: Any, read_through: int | None, /) -> bool:
         """Whether everything before it is covered where everything before `position` is.
 
@@ -67,7 +71,10 @@ class Position(Protocol):
 
 
 RecordPlace: TypeAlias = tuple[SourcePartition, RecordOffset]
-"""Where a record lies. Earlier is what sorts first."""
+"""Where a record lies."""
+
+OrderedPlace: TypeAlias = tuple[SourcePartition, Any]
+"""Where a record lies, as the position right before it or what else orders those of one source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from frazil.model.places import RecordPlace
+from frazil.model.places import OrderedPlace
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -131,7 +131,7 @@ class ObservedType:
     element: ObservedType | None = None
     """The elements of arrays among them; None when there was no array."""
 
-    first: RecordPlace | None = field(default=None, compare=False)
+    first: OrderedPlace | None = field(default=None, compare=False)
     """The first record that had one of them; None when nobody asked. It says nothing about what they looked like."""
 
     def merged_with(self, other: ObservedType) -> ObservedType:

@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import Column, Drift, RecordPlace, SchemaChange, SourcePartition
+from frazil.model import Column, Drift, OrderedPlace, RecordOffset, RecordPlace, SchemaChange, SourcePartition
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
 
@@ -57,11 +57,23 @@ class Pipe(Protocol):
         """
 
 
+def same(offset: RecordOffset) -> RecordOffset:
+    """Orders offsets that are numbers."""
+    return offset
+
+
 class Chunk:
     """Some converted records while a pipe settles them: values are rewritten, rejects leave."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, topic: str, inputs: pa.Table, records: pa.Table) -> None:
-        """Hold the `inputs` of a pipe, and the same `records` as they were read."""
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        topic: str,
+        inputs: pa.Table,
+        records: pa.Table,
+        before: Callable[[RecordOffset], Any] = same,
+    ) -> None:
+        """Hold the `inputs` of a pipe, and the same `records` as they were read; `before` orders their offsets."""
         self.rejected: Final[dict[int, RejectReason]] = {}
         """Why rows were rejected."""
 
@@ -80,6 +92,7 @@ class Chunk:
         self._connection = connection
         self._topic = topic
         self._records = records
+        self._before = before
         self._rows = inputs.append_column(ROW, pa.array(range(inputs.num_rows), pa.int64()))
         self._rewritten: set[int] = set()
         self._is_registered = False
@@ -113,13 +126,18 @@ class Chunk:
 
     def in_order(self) -> list[int]:
         """All rows in the order of where their records lie, as long as none has left."""
-        places = [("partition", "ascending"), ("offset", "ascending")]
-        return [*pc.sort_indices(self._records, sort_keys=places).to_pylist()]
+        # The sort is stable, and those of one partition are in their order: only their source could compare offsets.
+        return [*pc.sort_indices(self._records, sort_keys=[("partition", "ascending")]).to_pylist()]
 
     def position(self, row: int) -> RecordPlace:
         """Where the record of a row lies."""
         partition, offset = (self._records.column(name)[row].as_py() for name in ("partition", "offset"))
         return SourcePartition(self._topic, partition), offset
+
+    def ordered_place(self, row: int) -> OrderedPlace:
+        """The same as what sorts first where it is earlier."""
+        partition, offset = self.position(row)
+        return partition, self._before(offset)
 
     def query(self, statement: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """What a SELECT from `CHUNK` yields."""

@@ -53,7 +53,8 @@ def columns(records: pa.RecordBatch, conversion: Conversion, now: int) -> Metada
     if conversion.metadata is None:
         kinds = {"string": pa.string(), "timestamptz": pa.int64(), "long": pa.int64()}
         return MetadataColumns({name: pa.nulls(count, kinds[kind]) for name, kind in FIELDS}, {})
-    offsets = records.column("offset")
+    # Records that are made up to explain a pipe have numbers for both.
+    partitions, offsets = (records.column(name).cast(pa.string()) for name in ("partition", "offset"))
     key = values(records.column("key"))
     if pc.any(pc.match_substring(offsets, ":")).as_py():
         parts = pc.split_pattern(offsets, ":", max_splits=1)
@@ -64,7 +65,7 @@ def columns(records: pa.RecordBatch, conversion: Conversion, now: int) -> Metada
     padded = pc.utf8_lpad(texts, _SUB_DIGITS, "0")
     found = {
         "stream": records.column("topic"),
-        "shardId": records.column("partition"),
+        "shardId": partitions,
         "approximateArrival": records.column("timestamp"),
         "partitionKey": key.texts,
         "sequenceNumber": sequences,

@@ -75,13 +75,10 @@ class Acknowledgement:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Why a partition is better not read just now."""
+    """A partition is better not read just now."""
 
     seconds: float
     """For how long."""
-
-    held: str | None = None
-    """What somebody has to see to; None where the source only wants to be left alone."""
 
 
 class Source(Protocol):
@@ -108,6 +105,12 @@ class Source(Protocol):
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """Where the first record is that each partition still holds."""
+
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
+        """Where a channel goes on that is to have what comes from now on."""
+
+    def at_time(self, partitions: Collection[SourcePartition], moment: int) -> Mapping[SourcePartition, Position]:
+        """Where the first record is that came at `moment` or later, in ms since the epoch; the end where none is."""
 
     def resolve_starts(
         self, topics: Sequence[TopicFacts], table: str, *, gone: bool
@@ -148,6 +151,9 @@ class Source(Protocol):
 
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
         """The partitions that are better not read from these starts just now."""
+
+    def held(self) -> Mapping[SourcePartition, str]:
+        """Why records of partitions cannot be had until somebody sees to that; any thread may ask."""
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""

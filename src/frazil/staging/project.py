@@ -6,16 +6,16 @@ What is settled before and between the tries is the pipe's: see `frazil.pipes.ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Drift, PartitionId, SchemaChange
-from frazil.pipes.base import Chunk, Pipe
+from frazil.model import Drift, PartitionId, RecordOffset, SchemaChange
+from frazil.pipes.base import Chunk, Pipe, same
 from frazil.records.rejects import Rejects, rejects_of
 from frazil.staging.rows import ChunkFiles, Rows
 from frazil.staging.write import Written
@@ -58,11 +58,27 @@ class ChunkTooLarge(Exception):
 class Projector:
     """Projects the chunks of one task."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, pipe: Pipe, topic: str, rows: Rows | None = None) -> None:
-        """Project records of `topic` through `pipe` to `rows`; if not given, to a file for each chunk."""
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        pipe: Pipe,
+        topic: str,
+        rows: Rows | None = None,
+        before: Callable[[RecordOffset], Any] = same,
+    ) -> None:
+        """Project records of a topic.
+
+        Args:
+            connection: projects.
+            pipe: what they go through.
+            topic: the topic.
+            rows: where they go; if not given, to a file for each chunk.
+            before: orders their offsets, as the position right before each does.
+        """
         self._connection = connection
         self._pipe = pipe
         self._topic = topic
+        self._before = before
         self._rows = rows or ChunkFiles(connection, pipe.columns)
 
     def project(self, table: pa.Table, records: pa.Table, path: Path) -> Projected:
@@ -76,7 +92,7 @@ class Projector:
         Raises:
             ChunkTooLarge: there is not enough memory for it; nothing was written.
         """
-        chunk = Chunk(self._connection, self._topic, table.select([*self._pipe.inputs]), records)
+        chunk = Chunk(self._connection, self._topic, table.select([*self._pipe.inputs]), records, self._before)
         try:
             written = self._write(chunk, path)
         except duckdb.OutOfMemoryException as error:

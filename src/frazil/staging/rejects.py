@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from frazil.model import PartitionId, Reject, RejectKind, RejectSummary
+from frazil.model import PartitionId, Position, RecordOffset, Reject, RejectKind, RejectSummary
 from frazil.records.rejects import Rejects, reject
 
 OTHER: Final = "other reasons"
@@ -34,8 +34,10 @@ _PLACE: Final = r"\b0x[0-9a-f]+|\[\d+\]|\b(?:character|position|line|column|char
 class RejectFile:
     """Collects the rejects of one task; the file appears with the first of them."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, before: Callable[[RecordOffset], Position]) -> None:
+        """Write to `scratch`; `before` tells the position right before a record, as `frazil.sources.kinds` does."""
         self.path = scratch
+        self._before = before
         self.first: dict[PartitionId, Reject] = {}
         """The reject with the lowest offset of each partition, shortened."""
 
@@ -65,7 +67,7 @@ class RejectFile:
         """What the driver needs to know, with the file at its final `path`; None without rejects."""
         if not self.first:
             return None
-        first = min(self.first.values(), key=lambda each: (each.partition, each.offset))
+        first = min(self.first.values(), key=lambda each: each.partition)
         return RejectSummary(self.counts.total(), first, path, tuple(self._kinds.values()))
 
     def _count_partitions(self, numbered: pa.Table) -> None:
@@ -74,7 +76,7 @@ class RejectFile:
             number = group["partition"]
             self.counts[number] += group["row_count"]
             found = _row(numbered, group["row_min"])
-            if number not in self.first or _is_before(found, self.first[number]):
+            if number not in self.first or self._before(found.offset) < self._before(self.first[number].offset):
                 self.first[number] = found
 
     def _count_kinds(self, numbered: pa.Table) -> None:
@@ -96,11 +98,6 @@ def kinds_of_reasons(reasons: pa.ChunkedArray) -> pa.ChunkedArray:
 def kinds_of_columns(columns: pa.ChunkedArray) -> pa.ChunkedArray:
     """Columns without what the names of keys that can be none show of their records."""
     return pc.replace_substring_regex(columns, _QUOTED, "…")
-
-
-def _is_before(one: Reject, other: Reject) -> bool:
-    places: list[Any] = [one.offset, other.offset]  # of one partition, so of one type
-    return bool(places[0] < places[1])
 
 
 def _groups(numbered: pa.Table, *keys: str) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -49,8 +50,10 @@ class TableWriter:
         self._digits = f"{secrets.randbelow(10**12):012d}"
         self._pipe = pipe_of(part.shape, part.pipe, task.conversion, part.column_budget, part.rules)
         self._rows = rows_for(worker.connection(), part.shape, scratch, len(task.tables))
-        self._projector = Projector(worker.connection(), self._pipe, task.ranges[0].partition.topic, self._rows)
-        self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet")
+        before = partial(kinds.before, task.reader.kind)
+        topic = task.ranges[0].partition.topic
+        self._projector = Projector(worker.connection(), self._pipe, topic, self._rows, before)
+        self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet", before)
         self._files: list[StagedFile] = []
         self._skipped: Counter[PartitionId] = Counter()
         self._drift = NewKeys(part.column_budget)

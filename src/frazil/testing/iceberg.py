@@ -38,6 +38,9 @@ class DataFile:
     holds_rows: bool
     """False for a file of deletes."""
 
+    sequence: int
+    """Which commit of the table added it: later ones have greater numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
@@ -74,7 +77,11 @@ def data_files(metadata: dict[str, Any]) -> list[DataFile]:
     if snapshot is None:
         return []
     manifests = read_avro(local(snapshot["manifest-list"]))
-    return [file for manifest in manifests for file in _live_files(local(manifest["manifest_path"]))]
+    return [
+        file
+        for manifest in manifests
+        for file in _live_files(local(manifest["manifest_path"]), manifest["sequence_number"])
+    ]
 
 
 def tokens(metadata: dict[str, Any], connector: str, topic: str) -> Tokens:
@@ -118,9 +125,12 @@ def read_avro(path: Path) -> list[dict[str, Any]]:
         return [record for record in fastavro.reader(file) if isinstance(record, dict)]
 
 
-def _live_files(manifest: Path) -> Iterator[DataFile]:
+def _live_files(manifest: Path, sequence: int) -> Iterator[DataFile]:
     for entry in read_avro(manifest):
         if entry["status"] != DELETED:
             file = entry["data_file"]
             holds_rows = file.get("content", DATA) == DATA
-            yield DataFile(local(file["file_path"]), file["record_count"], file["file_size_in_bytes"], holds_rows)
+            # A file that was added with its manifest has the manifest's number.
+            own = entry.get("sequence_number")
+            path, rows, size = local(file["file_path"]), file["record_count"], file["file_size_in_bytes"]
+            yield DataFile(path, rows, size, holds_rows, sequence if own is None else own)

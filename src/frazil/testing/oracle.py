@@ -94,7 +94,7 @@ def verify(
                 )
                 for place, token in sorted(places.items())
             ),
-            tuple(_file_faults(database, files)),
+            tuple(file_faults(database, files)),
         )
 
 
@@ -143,7 +143,8 @@ def _by_place(database: duckdb.DuckDBPyConnection, query: str) -> dict[int, tupl
     return {place: tuple(sorted(positions)) for place, positions in found.items()}
 
 
-def _file_faults(database: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> list[str]:
+def file_faults(database: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> list[str]:
+    """What is wrong with the files of a snapshot."""
     counts = Counter(file.path for file in files)
     faults = [f"{path} is in the snapshot {count} times" for path, count in counts.items() if count > 1]
     faults += [f"{file.path} holds deletes, which the oracle does not apply" for file in files if not file.holds_rows]

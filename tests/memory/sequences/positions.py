@@ -32,6 +32,11 @@ class SequencePosition:
         """Whether nothing can follow."""
         return self.last == _ENDED
 
+    @property
+    def is_exact(self) -> bool:
+        """Every place is."""
+        return True
+
     def covered_by(self, position: SequencePosition, read_through: int | None) -> bool:  # noqa: ARG002 (numbers say all)
         """Whether everything before it is before `position`."""
         return self <= position

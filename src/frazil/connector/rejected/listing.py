@@ -101,10 +101,15 @@ def _count(group: RejectGroup, each: Described) -> None:
     group.replayed += each.replayed
     offset, moment = each.row["offset"], each.row["rejected_at"] or each.row["timestamp"]
     if offset is not None:
-        group.first_offset, group.last_offset = _widened(group.first_offset, group.last_offset, offset)
+        group.first_offset, group.last_offset = _reached(group.first_offset, group.last_offset, offset)
     if moment is not None:
         time = int(moment.timestamp() * 1000)
         group.first_time, group.last_time = _widened(group.first_time, group.last_time, time)
+
+
+def _reached(first: Any, last: Any, one: RecordOffset) -> tuple[Any, Any]:
+    """The first and the last offset; texts come in their order, numbers in any."""
+    return (one if first is None else first, one) if isinstance(one, str) else _widened(first, last, one)
 
 
 def _widened(first: Any, last: Any, one: Any) -> tuple[Any, Any]:
@@ -113,4 +118,4 @@ def _widened(first: Any, last: Any, one: Any) -> tuple[Any, Any]:
 
 def _place(group: RejectGroup) -> tuple[object, ...]:
     number = group.partition
-    return (group.table, group.topic, f"{number:>12}", group.code, group.column, group.reason)
+    return (group.table, group.topic, f"{number!s:>12}", group.code, group.column, group.reason)

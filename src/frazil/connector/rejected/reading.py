@@ -12,7 +12,7 @@ import pyarrow as pa
 from frazil.config import ConnectorSettings
 from frazil.config.kafka import KafkaSettings
 from frazil.errors import ErrorTableUnfit, ReplayRefused
-from frazil.model import Column, Primitive, Range, TableName
+from frazil.model import Column, IcebergType, Primitive, Range, TableName
 from frazil.queries.engine import Engine, over
 from frazil.snowflake.compiled import Compiled, ResultColumn, Scan
 from frazil.snowflake.conditions import keys_where
@@ -117,8 +117,18 @@ def _selected(names: Sequence[str], columns: Sequence[Column], where: str | None
         same = " AND ".join(f"r.{ident(key)} IS NOT DISTINCT FROM k.c{n}" for n, key in enumerate(identity))
         text += f" SEMI JOIN ({found.text}) AS k ON {same}"
         scans += found.scans
-    order = ", ".join(f"r.{ident(name)}" for name in _ORDER if name in names)
+    kinds_ = {each.name: each.type for each in columns}
+    order = ", ".join(_by(name, kinds_[name]) for name in _ORDER if name in names)
     return Compiled(f"{text} ORDER BY {order}", tuple(ResultColumn(name) for name in names), scans)
+
+
+def _by(name: str, kind: IcebergType) -> str:
+    """SQL to order by a column: offsets that are texts, one number or two with a colon between, as numbers are."""
+    column = f"r.{ident(name)}"
+    if name != "offset" or kind != Primitive("string"):
+        return column
+    number = f"split_part({column}, ':', 1)"
+    return f"length({number}), {number}, length({column}), {column}"
 
 
 def _filtered(found: pa.Table, compiled: Compiled | None) -> Iterator[pa.RecordBatch]:

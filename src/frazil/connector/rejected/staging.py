@@ -37,10 +37,10 @@ from frazil.model import (
     WriteShape,
 )
 from frazil.pipes.choice import pipe_of
+from frazil.records import batches
 from frazil.records.convert import RecordConverter
 from frazil.records.rejects import reject
 from frazil.sources import kinds
-from frazil.sources.kafka.reader import SCHEMA
 from frazil.staging import worker
 from frazil.staging.stopwatch import Stopwatch
 from frazil.staging.table_writer import TableWriter
@@ -81,7 +81,8 @@ def as_read(found: pa.Table) -> dict[str, pa.RecordBatch]:
             "value": rows.column("value"),
             "headers": _headers(rows.column("headers")),
         }
-        table = pa.table({name: columns[name] for name in SCHEMA.names}).cast(SCHEMA).combine_chunks()
+        read = batches.schema(*(found.schema.field(name).type for name in ("partition", "offset")))
+        table = pa.table({name: columns[name] for name in read.names}).cast(read).combine_chunks()
         (made[topic],) = table.to_batches()
     return made
 
@@ -206,4 +207,4 @@ def _rejected(scratch: Path) -> list[Reject]:
 def _headers(column: pa.ChunkedArray) -> pa.MapArray:
     """Pairs in their order as a map, which is what readers give."""
     pairs = [None if row is None else [(each["name"], each["value"]) for each in row] for row in column.to_pylist()]
-    return pa.array(pairs, SCHEMA.field("headers").type)
+    return pa.array(pairs, batches.HEADERS)

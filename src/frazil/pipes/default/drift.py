@@ -20,7 +20,7 @@ from frazil.model import (
     Conversion,
     Drift,
     ObservedType,
-    RecordPlace,
+    OrderedPlace,
     SchemaChange,
     TableRules,
 )
@@ -47,7 +47,7 @@ class DriftWatch:
         projection: Projection,
         conversion: Conversion,
         column_budget: int,
-        position: Callable[[int], RecordPlace],
+        position: Callable[[int], OrderedPlace],
         rules: TableRules = TableRules(),  # noqa: B008 (frozen)
     ) -> None:
         """Watch the records that go to the table of `projection`, which may get `column_budget` columns.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import isinf
 from typing import Any, Final
 
-from frazil.model import NOTHING_OBSERVED, ObservedType, RecordPlace
+from frazil.model import NOTHING_OBSERVED, ObservedType, OrderedPlace
 from frazil.pipes.default.exact_json import CoercionError, Number, Object, parse
 from frazil.records.new_keys import MIXED
 from frazil.sql import LONGEST_NAME
@@ -17,7 +17,7 @@ LEVELS: Final = 50
 
 
 def seen_in(
-    value: str, known: Callable[[str], bool], *, deep: bool, at: RecordPlace | None = None
+    value: str, known: Callable[[str], bool], *, deep: bool, at: OrderedPlace | None = None
 ) -> Mapping[str, ObservedType]:
     """What the values of a record's keys look like that are not known.
 
@@ -39,7 +39,7 @@ def seen_in(
     return {key: observed(member, levels, at) for key, member in parsed if not known(key)}
 
 
-def observed(value: Any, levels: int, at: RecordPlace | None = None) -> ObservedType:
+def observed(value: Any, levels: int, at: OrderedPlace | None = None) -> ObservedType:
     """What a parsed value looks like, down to as many levels."""
     match value:
         case Object():
@@ -54,7 +54,7 @@ def observed(value: Any, levels: int, at: RecordPlace | None = None) -> Observed
             return ObservedType(frozenset({_scalar(value)}), first=at)
 
 
-def _seen_object(fields: Mapping[str, ObservedType], at: RecordPlace | None) -> ObservedType:
+def _seen_object(fields: Mapping[str, ObservedType], at: OrderedPlace | None) -> ObservedType:
     if any(len(name) > LONGEST_NAME for name in fields):
         return replace(MIXED, first=at)
     # In the order that merging leaves them in: whether records are merged hangs on how they are spread over tasks.

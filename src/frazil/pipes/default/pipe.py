@@ -124,7 +124,7 @@ class DefaultPipe:
             self._projection,
             self._conversion,
             self._column_budget,
-            lambda row: chunk.position(order[row]),
+            lambda row: chunk.ordered_place(order[row]),
             rules=self._rules,
         )
         refused = self._fast.refused((texts[row] for row in order), chunk.dropped, watch)

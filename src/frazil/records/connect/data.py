@@ -136,8 +136,10 @@ class Record:
     """A record as transforms get it."""
 
     topic: str
-    partition: int
-    offset: int
+    partition: int | str
+    offset: int | str
+    """Numbers of Kafka's; of a stream the shard's id, and the sequence number as text."""
+
     timestamp: int | None
     """In ms since the epoch."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from frazil.records.connect.data import Moment, Record, Schema, SchemaAndValue
@@ -29,6 +30,8 @@ _SCHEMAS: Final = {
     "static.field": STRING,
 }
 
+_PLACES: Final = ("partition.field", "offset.field")
+
 
 @dataclass(frozen=True, slots=True)
 class _Inserted:
@@ -51,7 +54,8 @@ class InsertField(OfPart):
         self.static = options.maybe("static.value")
         """The text of `static.value`."""
         self._default = options.replaces_null()
-        self._schemas = Remembered(self._changed)
+        self._schemas = Remembered(partial(self._changed, self._inserted))
+        self._of_texts = Remembered(partial(self._changed, tuple(map(_as_text, self._inserted))))
         if not self._inserted:
             options.refuse("type", f"inserts no field. Write one of {', '.join(_SCHEMAS)}.")
         if options.maybe("static.field") is not None and self.static is None:
@@ -83,7 +87,8 @@ class InsertField(OfPart):
         if value is None:
             return SchemaAndValue(schema, value)
         found = self._struct(value)
-        changed = self._schemas.of(found.schema)
+        schemas = self._of_texts if isinstance(record.partition, str) else self._schemas
+        changed = schemas.of(found.schema)
         values = [(field.name, each) for field, each in contents(found, default=self._default)]
         for each in self._inserted:
             inserted = self._value(each.option, record)
@@ -91,16 +96,16 @@ class InsertField(OfPart):
                 values.append((each.name, _typed(each.option, inserted)))
         return SchemaAndValue(changed, struct(changed, values))
 
-    def _changed(self, schema: Schema) -> Schema:
+    def _changed(self, inserted: Iterable[_Inserted], schema: Schema) -> Schema:
         fields = [(each.name, each.schema) for each in schema.fields]
-        return struct_schema([*fields, *((each.name, each.schema) for each in self._inserted)], schema)
+        return struct_schema([*fields, *((each.name, each.schema) for each in inserted)], schema)
 
     def _value(self, option: str, record: Record) -> Any:
         match option:
             case "topic.field":
                 return record.topic
             case "partition.field":
-                return Int32(record.partition)
+                return Int32(record.partition) if isinstance(record.partition, int) else record.partition
             case "offset.field":
                 return record.offset
             case "timestamp.field":
@@ -115,6 +120,13 @@ def _inserted(options: Options) -> Iterator[_Inserted]:
             required = name.endswith("!")
             short = name[:-1] if name.endswith(("!", "?")) else name
             yield _Inserted(option, short, schema if required else schema.as_optional())
+
+
+def _as_text(inserted: _Inserted) -> _Inserted:
+    """The same field, where partitions and offsets are texts, as those of streams."""
+    if inserted.option not in _PLACES:
+        return inserted
+    return replace(inserted, schema=STRING.as_optional() if inserted.schema.optional else STRING)
 
 
 def _typed(option: str, value: Any) -> Any:

@@ -34,6 +34,11 @@ class KafkaPosition:
         """Kafka's partitions never end."""
         return False
 
+    @property
+    def is_exact(self) -> bool:
+        """Every place is."""
+        return True
+
     def covered_by(self, position: KafkaPosition, read_through: int | None) -> bool:  # noqa: ARG002 (offsets say all)
         """Whether everything before it is before `position`."""
         return self <= position

@@ -123,8 +123,10 @@ class KafkaSource:
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
         return self._admin.positions(partitions, OffsetSpec.earliest())
 
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
+        return self.ends(partitions)
+
     def at_time(self, partitions: Collection[SourcePartition], moment: int) -> Mapping[SourcePartition, KafkaPosition]:
-        """The first record at or after `moment`, in ms since the epoch; the end of the partition where none is."""
         found = self._admin.positions(partitions, OffsetSpec.for_timestamp(moment))
         older = [partition for partition, position in found.items() if position.offset < 0]
         return {**found, **self.ends(older)}
@@ -193,6 +195,9 @@ class KafkaSource:
         pass  # the brokers say all there is to know
 
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:  # noqa: ARG002
+        return {}
+
+    def held(self) -> Mapping[SourcePartition, str]:
         return {}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002

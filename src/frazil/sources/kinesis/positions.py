@@ -115,6 +115,11 @@ class KinesisPosition:
         """Whether the record of its sequence number is not, or not all, before it."""
         return self.mark == Mark.SEQUENCE and self.sub != _WHOLE
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is not just some moment's."""
+        return self.mark not in (Mark.AT_TIMESTAMP, Mark.NOW)
+
     def covered_by(self, position: KinesisPosition, read_through: int | None) -> bool:
         """Whether everything before it is before `position`, too, or had arrived by `read_through`."""
         return self <= position or (self.mark == Mark.NOW and read_through is not None and self.value <= read_through)

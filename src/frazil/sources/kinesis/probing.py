@@ -57,7 +57,8 @@ class Prober:
         except (ClientError, BotoCoreError) as error:
             code = faults.code(error)
             if code in faults.HELD:
-                known.held, known.looked_at = code, time.monotonic()
+                self._watch.hold(partition, code)
+                known.looked_at = time.monotonic()
             elif not faults.passes(error):
                 # Whatever it is, a reader says it better: the shard is read again.
                 known.iterator, known.is_quiet = None, code == faults.EXPIRED
@@ -73,7 +74,8 @@ class Prober:
         answer = self._puller.pull(asked, arn)
         now = time.monotonic()
         self._clock.hear(answer.date)
-        known.held, known.looked_at = None, now
+        self._watch.hold(partition, None)
+        known.looked_at = now
         if answer.records:
             known.is_quiet = False
             known.keep(asked, known.iterator_since if asked == known.iterator else now)

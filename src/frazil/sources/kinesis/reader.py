@@ -19,6 +19,7 @@ from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis.fan_out.consumers import consumer_of
 from frazil.sources.kinesis.fan_out.shard import FanOutShard
 from frazil.sources.kinesis.fan_out.subscription import Subscriber
+from frazil.sources.kinesis.hash_keys import HashKeys
 from frazil.sources.kinesis.polling import PollingShard
 from frazil.sources.kinesis.positions import Hints, KinesisPosition, Mark, bounds, hinted, of_kinesis, of_offset
 from frazil.sources.kinesis.pulling import Puller
@@ -71,10 +72,11 @@ def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: 
     def polled(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
         return PollingShard(connected, puller, wanted, arn, rate, window, wait)
 
+    hash_keys = HashKeys(connected, stream, arn)
     consumer = consumer_of(client, stream)
     if consumer is None:
-        return RangeReader(ranges, most_bytes, polled)
-    return RangeReader(ranges, most_bytes, _sent(client, consumer, polled), _SENT_AT_ONCE)
+        return RangeReader(ranges, most_bytes, polled, hash_keys)
+    return RangeReader(ranges, most_bytes, _sent(client, consumer, polled), hash_keys, _SENT_AT_ONCE)
 
 
 def _sent(client: Mapping[str, str], consumer: str, polled: Making) -> Making:
@@ -99,10 +101,21 @@ evict = clients.evict
 class RangeReader:
     """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
 
-    def __init__(self, ranges: Sequence[Range], most_bytes: int, making: Making, at_once: int = _AT_ONCE) -> None:
-        """Read `ranges`, or of them what has about `most_bytes`, each by what `making` gives, so many at once."""
+    def __init__(
+        self, ranges: Sequence[Range], most_bytes: int, making: Making, hash_keys: HashKeys, at_once: int = _AT_ONCE
+    ) -> None:
+        """Read ranges of one stream.
+
+        Args:
+            ranges: what to read.
+            most_bytes: bytes of records after which it is enough.
+            making: gives what reads each of them.
+            hash_keys: tells those of shards, where a range does not.
+            at_once: how many ranges are read at the same time.
+        """
         self._progress = [_Progress(each, StagedRange(each.partition, each.start, each.start)) for each in ranges]
         self._making = making
+        self._hash_keys = hash_keys
         self._at_once = at_once
         self._left_bytes = most_bytes
         self._came: queue.Queue[_Came] = queue.Queue(_AHEAD)
@@ -156,8 +169,9 @@ class RangeReader:
 
     def _batches_of(self, each: _Progress, pulled: Pulled) -> Iterator[pa.RecordBatch]:
         start, end = bounds(each.wanted)
-        rows = unpacked(pulled.records, start, end, end.hints.hash_keys if end.hints else None)
         partition = each.wanted.partition
+        hinted = end.hints.hash_keys if end.hints else None
+        rows = unpacked(pulled.records, start, end, lambda: hinted or self._hash_keys.of(str(partition.partition)))
         for piece in pieces(rows, _BATCH_BYTES):
             found = batch(partition.topic, str(partition.partition), piece)
             sizes = pc.binary_length(found.column("value"))

@@ -95,6 +95,14 @@ class KinesisSource:
         known = self._streams.find({each.topic for each in partitions})
         return {each: BEGINNING for each in partitions if each.topic in known and each in known[each.topic].hash_keys}
 
+    def latest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
+        return self._started(partitions, InitialPosition("LATEST"))
+
+    def at_time(
+        self, partitions: Collection[SourcePartition], moment: int
+    ) -> Mapping[SourcePartition, KinesisPosition]:
+        return self._started(partitions, InitialPosition("AT_TIMESTAMP", moment))
+
     def resolve_starts(
         self,
         topics: Sequence[TopicFacts],
@@ -132,6 +140,7 @@ class KinesisSource:
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         for each in ranges:
             covered = of_kinesis({each.partition: each.covered})[each.partition]
+            self._watch.hold(each.partition, each.held)
             self._watch.of(each.partition).hear(each, covered)
             if covered.ended:
                 self._streams.forget(each.partition.topic)
@@ -139,6 +148,9 @@ class KinesisSource:
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
         rests = {each: self._watch.of(each).rest(start, self._poll) for each, start in of_kinesis(starts).items()}
         return {each: rest for each, rest in rests.items() if rest is not None}
+
+    def held(self) -> Mapping[SourcePartition, str]:
+        return self._watch.held()
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         known = {each: self._watch.of(each) for each in starts}
@@ -178,6 +190,15 @@ class KinesisSource:
     def close(self) -> None:
         self._prober.close()
         self._client.close()
+
+    def _started(
+        self, partitions: Collection[SourcePartition], initial: InitialPosition
+    ) -> dict[SourcePartition, KinesisPosition]:
+        known = self._streams.find({each.topic for each in partitions})
+        found = {}
+        for stream in known.values():
+            found.update(initial.starts(stream.facts, self._clock.moment))
+        return {each: found[each] for each in partitions if each in found}
 
     def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
         known = self._watch.of(partition)

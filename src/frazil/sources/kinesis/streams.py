@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -85,14 +85,13 @@ class Streams:
         return {name: stream for name, stream in found.items() if stream is not None}
 
     def identities(self, streams: Collection[str]) -> dict[str, TopicFacts]:
-        """The same as the service says at this moment, but for their shards, which may be those that are known."""
+        """The same as the service says at this moment, but for the shards of those that are known already."""
         found = {}
         for name in streams:
-            known = self._known.get(name)
+            known = self._known.get(name) or self._look(name)
             summary = self._summary(name)
-            if summary is not None:
-                shards = known.facts.partitions if known else ()
-                found[name] = self._facts(name, summary, shards)
+            if summary is not None and known is not None:
+                found[name] = self._facts(name, summary, known.facts.partitions)
         return found
 
     def forget(self, stream: str) -> None:
@@ -121,9 +120,9 @@ class Streams:
         summary = self._described(name)
         if summary is None:
             return None
-        shards = self._shards(name)
+        shards = listed(self._client, self._named(name))
         partitions = [_partition(each) for each in shards]
-        hash_keys = {SourcePartition(name, each["ShardId"]): _range(each["HashKeyRange"]) for each in shards}
+        hash_keys = {SourcePartition(name, each["ShardId"]): range_of(each) for each in shards}
         return Stream(self._facts(name, summary, partitions), hash_keys, time.monotonic())
 
     def _summary(self, name: str) -> dict[str, Any] | None:
@@ -152,16 +151,6 @@ class Streams:
             summary["RetentionPeriodHours"] * _HOUR,
         )
 
-    def _shards(self, name: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        asked: Callable[..., dict[str, Any]] = self._client.list_shards
-        page = asked(**self._named(name))
-        found += page["Shards"]
-        while token := page.get("NextToken"):
-            page = asked(NextToken=token)
-            found += page["Shards"]
-        return sorted(found, key=lambda each: str(each["ShardId"]))
-
     def _named(self, name: str) -> dict[str, str]:
         arn = self.arn(name)
         return {"StreamName": name} if arn is None else {"StreamARN": arn}
@@ -179,5 +168,25 @@ def _partition(shard: Mapping[str, Any]) -> PartitionFacts:
     return PartitionFacts(shard["ShardId"], tuple(each for each in parents if each), closed)
 
 
-def _range(hash_keys: Mapping[str, str]) -> tuple[int, int]:
+def listed(client: Any, named: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The shards of a stream, those that are closed and still kept among them, by their ids.
+
+    Args:
+        client: botocore's.
+        named: the stream, as requests name it.
+
+    Raises:
+        ClientError, HTTPClientError: as botocore says.
+    """
+    page = client.list_shards(**named)
+    found: list[dict[str, Any]] = [*page["Shards"]]
+    while token := page.get("NextToken"):
+        page = client.list_shards(NextToken=token)
+        found += page["Shards"]
+    return sorted(found, key=lambda each: str(each["ShardId"]))
+
+
+def range_of(shard: Mapping[str, Any]) -> tuple[int, int]:
+    """The lowest and the highest hash key of a listed shard."""
+    hash_keys = shard["HashKeyRange"]
     return int(hash_keys["StartingHashKey"]), int(hash_keys["EndingHashKey"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -19,19 +19,28 @@ _Row = tuple[str, int, bytes, str | None]
 
 
 def unpacked(
-    records: Sequence[RawRecord], start: KinesisPosition, end: KinesisPosition, hash_keys: tuple[int, int] | None
+    records: Sequence[RawRecord],
+    start: KinesisPosition,
+    end: KinesisPosition,
+    hash_keys: Callable[[], tuple[int, int]],
 ) -> list[_Row]:
     """The records between two positions, aggregated ones taken apart.
 
     An aggregated record with a user record whose hash key is not the shard's was put there by a producer that did not
     know of a split or merge yet, and sends it again: it is left out, as Amazon's client libraries do.
+
+    Args:
+        records: those of one shard, in its order.
+        start: where the range begins.
+        end: where it ends.
+        hash_keys: gives the lowest and the highest hash key of the shard; asked only where something is aggregated.
     """
     found: list[_Row] = []
     for each in records:
         parts = split(each.data)
         if parts is None:
             found.append((each.sequence, each.arrival, each.data, each.key))
-        elif hash_keys is None or belongs(parts, *hash_keys):
+        elif belongs(parts, *hash_keys()):
             number = int(each.sequence)
             found += (
                 (f"{each.sequence}:{sub}", each.arrival, part.data, part.partition_key)

@@ -6,9 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
+
 from frazil.model import SourcePartition, StagedRange
 from frazil.sources.base import Rest
 from frazil.sources.kinesis.positions import Hints, KinesisPosition
+
+_log = structlog.get_logger(__name__)
 
 _ITERATOR_AGE: Final = 240.0
 """Seconds for which an iterator is used: the service takes it for 300."""
@@ -60,7 +64,6 @@ class Watched:
         hints = covered.hints or Hints()
         self.covered, self.is_quiet, self.looked_at = covered, covered.is_quiet, now
         self.not_before = max(self.not_before, hints.not_before)
-        self.held = staged.held
         self.keep(hints.iterator, now)
         self.read_through = staged.read_through or self.read_through
         if staged.parsed and staged.oldest is not None and staged.newest is not None:
@@ -92,7 +95,7 @@ class Watched:
         """
         if self.held is not None:
             left = self.looked_at + _HELD - time.monotonic()
-            return Rest(left, self.held) if left > 0 else None
+            return Rest(left) if left > 0 else None
         if poll is not None and self.is_quiet and start == self.covered:
             return Rest(max(0.0, self.looked_at + poll - time.monotonic()))
         left = self._seconds_owed
@@ -117,3 +120,20 @@ class Watch:
     def of(self, partition: SourcePartition) -> Watched:
         """What is known of one shard."""
         return self._known.setdefault(partition, Watched())
+
+    def hold(self, partition: SourcePartition, error: str | None) -> None:
+        """Note the error by which the records of a shard cannot be had; None: they can."""
+        known = self.of(partition)
+        if error is not None and known.held is None:
+            _log.error(
+                "the records of a shard cannot be had: it waits until somebody sees to that, and others go on",
+                shard=str(partition),
+                cause=error,
+            )
+        elif error is None and known.held is not None:
+            _log.info("the records of a shard can be had again", shard=str(partition))
+        known.held = error
+
+    def held(self) -> dict[SourcePartition, str]:
+        """The shards whose records cannot be had, and by which error."""
+        return {each: known.held for each, known in [*self._known.items()] if known.held is not None}

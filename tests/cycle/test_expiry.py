@@ -1,0 +1,172 @@
+"""What retention may have taken unread, where only time can tell, and what is no loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from structlog.testing import capture_logs
+from tests.cycle.memory import TABLE, World
+from tests.memory import SEQUENCES, MemoryCluster, MemoryRecord
+from tests.memory.sequences.positions import sequence
+
+from frazil.errors import RecordsExpired
+from frazil.model import SourcePartition
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import read
+
+HOUR = 3_600_000
+BEGAN = 1_700_000_000_000
+
+
+@pytest.fixture
+def world() -> World:
+    """A stream of one shard with three records, that keeps them for a day."""
+    made = World(MemoryCluster(SEQUENCES))
+    made.cluster.create_topic("orders")
+    made.cluster.moment, made.cluster.retention = BEGAN, 24 * HOUR
+    write(made, shard(0), 3)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[list]:
+    with capture_logs() as found:
+        yield found
+
+
+def shard(number: int) -> SourcePartition:
+    return SourcePartition("orders", f"shard-{number:03d}")
+
+
+def write(world: World, partition: SourcePartition, count: int) -> None:
+    log = world.cluster.log(partition)
+    log.append(*(MemoryRecord({"id": log.latest + n}) for n in range(count)))
+
+
+def channel(world: World, partition: SourcePartition) -> Channel:
+    found = read(world.table.state, str(TABLE), "SHOP")
+    assert found
+    return found.channel(partition)
+
+
+def test_a_channel_that_was_not_read_for_as_long_as_records_are_kept_stops_the_connector(world: World) -> None:
+    world.run()
+    world.cluster.moment = BEGAN + 24 * HOUR + 1
+
+    with pytest.raises(RecordsExpired) as stopped:
+        world.run()
+
+    assert "orders-shard-000 was read up to what had come by 2023-11-14T22:13:20+00:00" in stopped.value.message
+
+
+def test_up_to_then_nothing_is_said(world: World) -> None:
+    world.run()
+    world.cluster.moment = BEGAN + 24 * HOUR
+    write(world, shard(0), 1)
+
+    world.run()
+
+    assert channel(world, shard(0)).token == sequence(3)
+
+
+def test_what_may_be_lost_is_passed_over_once_where_the_settings_say_so(world: World, logs: list) -> None:
+    world.run()
+    world.cluster.moment = BEGAN + 30 * HOUR
+    write(world, shard(0), 1)
+
+    connector = world.run(frazil__on__data__loss="skip")
+    connector.cycle()
+
+    assert channel(world, shard(0)).token == sequence(3)
+    assert [each["partition"] for each in logs if "records may be lost" in each["event"]] == ["orders-shard-000"]
+    found = read(world.table.state, str(TABLE), "SHOP")
+    assert found
+    assert found.last_error
+    assert found.last_error["code"] == "records_expired"
+
+
+def test_a_quiet_shard_is_no_false_alarm_while_the_connector_runs(world: World) -> None:
+    connector = world.run()
+    for hour in range(1, 60):
+        world.cluster.moment = BEGAN + hour * HOUR
+        connector.cycle()
+
+    assert channel(world, shard(0)).read_through is not None
+    write(world, shard(0), 1)
+    world.run()
+
+    assert channel(world, shard(0)).token == sequence(3)
+
+
+def test_when_a_quiet_shard_was_read_is_committed_at_least_every_hour(world: World) -> None:
+    connector = world.run()
+    before = len(world.table.history)
+    for minute in range(1, 150):
+        world.cluster.moment = BEGAN + minute * 60_000
+        connector.cycle()
+
+    # Once the shard is known to be quiet, two hours make two commits.
+    assert len(world.table.history) - before == 2
+    assert channel(world, shard(0)).read_through == BEGAN + 122 * 60_000
+
+
+def test_a_connector_that_ends_leaves_behind_by_when_quiet_shards_were_read(world: World) -> None:
+    connector = world.run()
+    for minute in range(1, 10):
+        world.cluster.moment = BEGAN + minute * 60_000
+        connector.cycle()
+
+    connector.settle()
+
+    assert channel(world, shard(0)).read_through == BEGAN + 9 * 60_000
+
+
+def test_a_shard_that_vanished_before_its_end_stops_the_connector(world: World) -> None:
+    connector = world.run()
+    world.cluster.split(shard(0))
+    world.cluster.vanish(shard(0))
+
+    with pytest.raises(RecordsExpired, match="orders-shard-000"):
+        connector.cycle()
+
+
+def test_a_shard_that_vanished_counts_as_read_where_the_settings_say_so(world: World) -> None:
+    connector = world.run(frazil__on__data__loss="skip")
+    left, _ = world.cluster.split(shard(0))
+    write(world, left, 2)
+    world.cluster.vanish(shard(0))
+
+    connector.cycle()
+    connector.cycle()
+
+    assert sorted(row.offset for row in world.table.rows() if row.partition == left) == [0, 1]
+
+
+def test_a_child_that_was_never_read_is_judged_by_its_parent(world: World) -> None:
+    connector = world.run()
+    world.cluster.split(shard(0))
+    connector.cycle()
+    world.cluster.moment = BEGAN + 25 * HOUR
+
+    with pytest.raises(RecordsExpired, match="orders-shard-001"):
+        world.run()
+
+
+def test_channels_of_shards_that_expired_are_forgotten_once_their_children_are_read(world: World) -> None:
+    connector = world.run()
+    left, right = world.cluster.split(shard(0))
+    connector.cycle()
+    assert channel(world, shard(0)).closed
+    world.cluster.vanish(shard(0))
+    write(world, left, 1)
+    connector.cycle()
+    assert channel(world, shard(0)).closed, "the other child was not read yet"
+    write(world, right, 1)
+    connector.cycle()
+    write(world, right, 1)
+    connector.cycle()
+
+    assert channel(world, shard(0)) == Channel()
+    assert channel(world, left).token == sequence(0)
+    assert channel(world, right).token == sequence(1)

@@ -1,0 +1,1 @@
+"""Streams whose records are in a file: partitions and offsets are texts, and positions are those of Kinesis."""
