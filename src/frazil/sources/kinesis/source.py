@@ -16,6 +16,7 @@ from frazil.sources.base import Acknowledgement, Rest, TopicFacts
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
+from frazil.sources.kinesis.dead_letters import DeadLetterStream
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
@@ -23,6 +24,7 @@ from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.streams import Stream, Streams
 from frazil.sources.kinesis.watch import Watch
+from frazil.sources.kinesis.writing import StreamWriter
 
 if TYPE_CHECKING:
     from frazil.config import ConnectorSettings
@@ -46,6 +48,9 @@ class Reading:
     discovery: float = _DISCOVERY
     """Seconds between two looks at streams and their shards."""
 
+    dead_letters: str | None = None
+    """The stream that rejected records go to."""
+
 
 class KinesisSource:
     """Streams of one region, as one connector reads them; see `frazil.sources.base.Source`."""
@@ -64,6 +69,8 @@ class KinesisSource:
         self._streams = Streams(self._client, self._address, arns, reading.discovery, self._clock)
         self._watch = Watch()
         self._prober = Prober(self._client, self._address, self._streams, self._watch, self._clock)
+        stream = reading.dead_letters
+        self._dead_letters = DeadLetterStream(StreamWriter(self._client, self._address, stream)) if stream else None
         self._poll = int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
 
     def discover(self) -> Mapping[str, TopicFacts]:
@@ -172,10 +179,12 @@ class KinesisSource:
     def reader(self) -> ReaderSpec:
         return ReaderSpec(self.kind, self._options)
 
-    def dead_letters(self) -> None:
-        return None
+    def dead_letters(self) -> DeadLetterStream | None:
+        return self._dead_letters
 
     def close(self) -> None:
+        if self._dead_letters is not None:
+            self._dead_letters.close()
         self._prober.close()
         self._client.close()
 
@@ -211,7 +220,7 @@ class KinesisSource:
 def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)
     """The streams of a connector."""
     initial = InitialPosition(own.initial_position, own.initial_timestamp_ms)
-    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000)
+    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000, own.dead_letter_stream)
     return KinesisSource(own.client, reading)
 
 
