@@ -41,7 +41,6 @@ ROWS = (
     ("frazil.kinesis.fan.out.window.ms", "60000", "4999", None),
     ("frazil.kinesis.discovery.interval.ms", "1000", "1s", None),
     ("errors.deadletterqueue.stream.name", "dead", "dead letters", None),
-    ("frazil.output.stream", "out", "out/put", None),
 )
 
 BESIDE: dict[str, Texts] = {
@@ -75,6 +74,16 @@ def test_the_least_configuration_reads_from_the_oldest_record_by_polling_json_wi
         "fan_out_window_ms": "10000",
     }
     assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_an_output_stream_is_refused_rather_than_never_written_to() -> None:
+    found = problems({"frazil.output.stream": "out"})
+
+    assert list(found) == ["frazil.output.stream"]
+    assert (
+        "'out' is refused: republishing accepted records into a stream is not built yet"
+        in found["frazil.output.stream"]
+    )
 
 
 @pytest.mark.parametrize(("key", "good", "read"), [(key, good, read) for key, good, _, read in ROWS])
@@ -163,6 +172,29 @@ def test_what_is_a_secret_is_in_the_client_and_nowhere_else() -> None:
     assert not {*secrets.values()} & {*own.public_client.values()}
     assert not any(value in repr(settings) + repr(own) for value in secrets.values())
     assert all(is_secret(key) for key in secrets)
+
+
+@pytest.mark.parametrize(
+    ("read", "without"),
+    [
+        ({"frazil.kinesis.streams": "a, dead"}, ()),
+        ({"frazil.kinesis.streams": ARN}, ()),
+        ({"frazil.kinesis.streams.regex": "d.*"}, ["frazil.kinesis.streams"]),
+    ],
+)
+def test_a_dead_letter_stream_that_is_read_itself_is_refused(read: Texts, without: list[str]) -> None:
+    name = ARN.rpartition("/")[2] if ARN in read.values() else "dead"
+
+    found = problems({**read, "errors.deadletterqueue.stream.name": name}, without=without)
+
+    assert list(found) == ["errors.deadletterqueue.stream.name"]
+    assert f"is {name!r}, which" in found["errors.deadletterqueue.stream.name"]
+
+
+def test_a_dead_letter_stream_beside_a_pattern_that_does_not_match_all_of_it_is_taken() -> None:
+    beside = {"frazil.kinesis.streams.regex": "dea", "errors.deadletterqueue.stream.name": "dead"}
+
+    assert source(beside, ["frazil.kinesis.streams"]).dead_letter_stream == "dead"
 
 
 def test_credentials_go_together_or_are_refused() -> None:

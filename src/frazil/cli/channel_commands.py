@@ -151,3 +151,17 @@ def import_(
     return import_checkpoints(
         connector, worker, home, keeper, table, stream, reason, consent, writes=yes, format=format
     )
+
+
+@channels.command
+def release(
+    *,
+    connector: Annotated[Path, Parameter(help="The file of the connector, one for Kinesis.")],
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Deregister the consumers of a connector that is stopped for good: they cost money until then."""
+    from frazil.cli.release import release_consumers
+
+    return release_consumers(connector, worker, home, format=format)

@@ -38,7 +38,6 @@ READ_WINDOW: Final = "frazil.kinesis.read.window.ms"
 FAN_OUT_WINDOW: Final = "frazil.kinesis.fan.out.window.ms"
 DISCOVERY: Final = "frazil.kinesis.discovery.interval.ms"
 DEAD_LETTERS: Final = "errors.deadletterqueue.stream.name"
-OUTPUT: Final = "frazil.output.stream"
 
 SHARED: Final = "SHARED_THROUGHPUT"
 FAN_OUT: Final = "ENHANCED_FAN_OUT"
@@ -208,10 +207,6 @@ class KinesisSettings(SourceSettings):
     """The stream that rejected records go to, with their own bytes, once they are committed; with
     `errors.tolerance=all`. It has to exist."""
 
-    output_stream: Annotated[str | None, values.by(streams.name)] = Field(validation_alias=Keys(OUTPUT), default=None)
-    """A stream that accepted records go to as well, once they are committed, with their own bytes and keys: at least
-    once each, some of them again after a failure. It has to exist."""
-
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""
         if self.dead_letter_stream is not None:
@@ -285,6 +280,7 @@ class KinesisSettings(SourceSettings):
         found.problems += _position(given)
         found.problems += _consumer(given)
         found.problems += _credentials(given)
+        found.problems += _dead_letters(given)
         return found
 
     @classmethod
@@ -347,3 +343,23 @@ def _credentials(given: Mapping[str, str]) -> Iterator[Problem]:
         yield Problem(TOKEN, f"belongs to an access key. Write {ACCESS_KEY} and {SECRET_KEY} as well, or remove it.")
     if PROFILE in given and (ACCESS_KEY in given or SECRET_KEY in given):
         yield Problem(PROFILE, f"is given together with {ACCESS_KEY}. Keep one of them.")
+
+
+def _dead_letters(given: Mapping[str, str]) -> Iterator[Problem]:
+    """A dead-letter stream that is read itself: what is rejected would be read, and rejected, for ever."""
+    name = given.get(DEAD_LETTERS)
+    if name is None:
+        return
+    listed = {each.strip() for each in given.get(STREAMS, "").split(",")}
+    listed |= {arn.name for arn in streams.arns(given.get(STREAMS, ""))}
+    if name in listed:
+        yield Problem(DEAD_LETTERS, f"is {name!r}, which {STREAMS} names as well. Write another stream.")
+    elif PATTERN in given and _matches(given[PATTERN], name):
+        yield Problem(DEAD_LETTERS, f"is {name!r}, which {PATTERN} matches. Write a stream that it does not match.")
+
+
+def _matches(pattern: str, name: str) -> bool:
+    try:
+        return re.fullmatch(values.regex(pattern), name) is not None
+    except ValueError:
+        return False  # the pattern is a problem of its own

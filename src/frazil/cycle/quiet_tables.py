@@ -18,6 +18,9 @@ _LONGEST: Final = 60.0
 _EARLY: Final = 30.0
 """Seconds after which it may."""
 
+_LONGEST_UNREAD: Final = 3600.0
+"""Seconds after which a table commits for which no record was read at all: its sources only tell of later places."""
+
 _SHARE: Final = 20
 """One of so many quiet tables commits early in a cycle."""
 
@@ -38,11 +41,12 @@ class QuietTables:
         facts: Mapping[str, TopicFacts],
     ) -> dict[TableName, Sequence[StagedTable]]:
         """What was staged for tables that commit now; the others keep in mind how far they have come."""
-        if not self._branching.is_on:
-            unmoved = [name for name, staged in due.items() if _is_empty(staged) and _is_unmoved(staged)]
-            waits = {name for name in unmoved if self._holds(opened[name], due[name], facts)}
-            return {name: staged for name, staged in due.items() if name not in waits}
         now = time.monotonic()
+        if not self._branching.is_on:
+            waits = {name for name in self._unread(due, now) if self._holds(opened[name], due[name], facts)}
+            commits = {name: staged for name, staged in due.items() if name not in waits}
+            self._since.update(dict.fromkeys(commits, now))
+            return commits
         waits = {name for name in self._waiting(due, now) if self._holds(opened[name], due[name], facts)}
         commits = {name: staged for name, staged in due.items() if name not in waits}
         self._since.update(dict.fromkeys(commits, now))
@@ -57,6 +61,16 @@ class QuietTables:
         opened.holds = opened.holds or not _is_unmoved(staged)
         return True
 
+    def _unread(self, due: Mapping[TableName, Sequence[StagedTable]], now: float) -> list[TableName]:
+        """The tables for which no record was read, of those a place may have moved that is worth a commit by now."""
+        ages = {name: now - self._since.setdefault(name, now) for name in due}
+        return [
+            name
+            for name, staged in due.items()
+            if _is_empty(staged)
+            and (_is_unmoved(staged) or (_is_without_records(staged) and ages[name] < _LONGEST_UNREAD))
+        ]
+
     def _waiting(self, due: Mapping[TableName, Sequence[StagedTable]], now: float) -> set[TableName]:
         ages = {name: now - self._since.setdefault(name, now) for name, staged in due.items() if _is_empty(staged)}
         quiet = sorted(ages, key=lambda name: -ages[name])
@@ -67,6 +81,12 @@ class QuietTables:
 def _is_unmoved(staged: Iterable[StagedTable]) -> bool:
     """Whether not even tokens have anything to say that is worth a commit."""
     return all(each.covered == each.start for part in staged for each in part.ranges)
+
+
+def _is_without_records(staged: Iterable[StagedTable]) -> bool:
+    """Whether places have moved where only time passed; the end of a partition is more than that."""
+    ranges = [each for part in staged for each in part.ranges]
+    return not any(each.parsed or each.covered.ended or each.read_through is None for each in ranges)
 
 
 def _is_empty(staged: Iterable[StagedTable]) -> bool:

@@ -34,6 +34,8 @@ from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
     BrokerRefused,
     BrokerUnavailable,
+    ConsumersExhausted,
+    ConsumersInUse,
     DataLoss,
     LogTruncated,
     NoStartingOffset,
@@ -111,6 +113,8 @@ __all__ = [
     "CommitUnknown",
     "ConnectorExists",
     "ConnectorUnknown",
+    "ConsumersExhausted",
+    "ConsumersInUse",
     "CycleCancelled",
     "DataLoss",
     "EmptyTopic",

@@ -119,6 +119,30 @@ class StreamRefused(Terminal):
         )
 
 
+class ConsumersExhausted(Transient):
+    """A stream has as many registered consumers as it may."""
+
+    code = "stream_consumers_exhausted"
+
+    def __init__(self, consumer: str, stream: str, cause: str) -> None:
+        super().__init__(
+            f"the consumer {consumer} cannot be registered with {stream}: {cause}. It is tried again; deregister a "
+            "consumer that nobody needs, or set frazil.kinesis.consumer.type=SHARED_THROUGHPUT."
+        )
+
+
+class ConsumersInUse(Terminal):
+    """The connector whose consumers are to be deregistered still runs."""
+
+    code = "consumers_in_use"
+
+    def __init__(self, connector: str, sign: str) -> None:
+        super().__init__(
+            f"the connector {connector} runs: {sign}. Its streams would send it nothing more, and it would register "
+            "again. Stop it first."
+        )
+
+
 class LogTruncated(Terminal):
     """The partition's log no longer holds what the offset token covers."""
 

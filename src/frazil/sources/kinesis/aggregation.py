@@ -1,18 +1,19 @@
 """Aggregated records, as Amazon's Kinesis Producer Library makes them: many user records in the data of one record.
 
-The data begin with four bytes that mark them, and end with the MD5 of what is between: a protobuf message of
-
-    1: partition keys, 2: explicit hash keys, 3: records of {1: index of the partition key, 2: index of the explicit
-    hash key, 3: data, 4: tags}.
-
-Whatever is not exactly that is a plain record.
+The data begin with four bytes that mark them, and end with the MD5 of what is between: a protobuf message of partition
+keys, explicit hash keys, and records that name theirs by index. Whatever is not exactly that is a plain record.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 
 MAGIC: Final = b"\xf3\x89\x9a\xc2"
 _DIGEST: Final = 16
@@ -49,7 +50,7 @@ def split(data: bytes) -> Sequence[UserRecord] | None:
         return None
     try:
         return _records(message)
-    except (IndexError, ValueError):
+    except (DecodeError, IndexError, ValueError):
         return None
 
 
@@ -59,76 +60,66 @@ def belongs(records: Sequence[UserRecord], lowest: int, highest: int) -> bool:
     return all(lowest <= each.hash_key <= highest for each in keys.values())
 
 
+def _field(name: str, number: int, kind: str, *, label: str, of: str | None = None) -> FieldDescriptorProto:
+    return FieldDescriptorProto(
+        name=name,
+        number=number,
+        type=FieldDescriptorProto.Type.Value(f"TYPE_{kind}"),
+        label=FieldDescriptorProto.Label.Value(f"LABEL_{label}"),
+        type_name=of,
+    )
+
+
+def _message() -> Any:
+    """The class of the message, of whose records the tags are left unread."""
+    record = DescriptorProto(
+        name="Record",
+        field=[
+            _field("partition_key_index", 1, "UINT64", label="REQUIRED"),
+            _field("explicit_hash_key_index", 2, "UINT64", label="OPTIONAL"),
+            _field("data", 3, "BYTES", label="REQUIRED"),
+        ],
+    )
+    aggregated = DescriptorProto(
+        name="AggregatedRecord",
+        field=[
+            _field("partition_key_table", 1, "BYTES", label="REPEATED"),
+            _field("explicit_hash_key_table", 2, "BYTES", label="REPEATED"),
+            _field("records", 3, "MESSAGE", label="REPEATED", of=".frazil.kinesis.Record"),
+        ],
+    )
+    pool = DescriptorPool()
+    pool.Add(FileDescriptorProto(name="aggregated", package="frazil.kinesis", message_type=[record, aggregated]))
+    return GetMessageClass(pool.FindMessageTypeByName("frazil.kinesis.AggregatedRecord"))
+
+
+_Message: Final = _message()
+
+
 def _records(message: bytes) -> list[UserRecord] | None:
-    """The user records of a message; raises IndexError or ValueError where it is none."""
-    keys: list[str] = []
-    hash_keys: list[int] = []
-    found: list[tuple[int, int | None, bytes]] = []
-    at, end = 0, len(message)
-    while at < end:
-        tag, at = _varint(message, at)
-        if tag & 7 != 2:
-            return None
-        size, at = _varint(message, at)
-        if at + size > end:
-            return None
-        if tag == 0x1A:
-            found.append(_record(message, at, at + size))
-        elif tag == 0x0A:
-            keys.append(message[at : at + size].decode())
-        elif tag == 0x12:
-            hash_keys.append(_hash_key(message[at : at + size]))
-        else:
-            return None
-        at += size
-    if not found:
+    """The user records of a message; raises DecodeError, IndexError or ValueError where it is none."""
+    found = _Message.FromString(message)
+    if not found.IsInitialized():
         return None
-    return [UserRecord(keys[key], None if place is None else hash_keys[place], data) for key, place, data in found]
-
-
-def _record(message: bytes, at: int, end: int) -> tuple[int, int | None, bytes]:
-    """The indices of the keys of one record, and its data."""
-    key: int | None = None
-    hash_key: int | None = None
-    data: bytes | None = None
-    while at < end:
-        tag, at = _varint(message, at)
-        if tag == 0x08:
-            key, at = _varint(message, at)
-        elif tag == 0x10:
-            hash_key, at = _varint(message, at)
-        elif tag in (0x1A, 0x22):
-            size, at = _varint(message, at)
-            if at + size > end:
-                raise ValueError("a field is longer than its record")
-            if tag == 0x1A:
-                data = message[at : at + size]
-            at += size
-        else:
-            raise ValueError("a field that no record has")
-    if at != end or key is None or data is None:
-        raise ValueError("a record without a key or data")
-    return key, hash_key, data
+    keys = [key.decode() for key in found.partition_key_table]
+    hash_keys = [_hash_key(text) for text in found.explicit_hash_key_table]
+    if not hash_keys:
+        records = [UserRecord(keys[each.partition_key_index], None, each.data) for each in found.records]
+    else:
+        records = [
+            UserRecord(
+                keys[each.partition_key_index],
+                hash_keys[each.explicit_hash_key_index] if each.HasField("explicit_hash_key_index") else None,
+                each.data,
+            )
+            for each in found.records
+        ]
+    if not hash_keys and any(each.HasField("explicit_hash_key_index") for each in found.records):
+        return None
+    return records or None
 
 
 def _hash_key(text: bytes) -> int:
     if not text.isdigit() or len(text) > 39 or int(text) >= _HASH_KEYS:
         raise ValueError("no hash key")
     return int(text)
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """A number of up to 64 bits, and where it ends."""
-    byte = message[at]
-    if byte < 0x80:
-        return byte, at + 1
-    value = shift = 0
-    while True:
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than 64 bits")

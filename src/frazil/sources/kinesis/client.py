@@ -21,7 +21,7 @@ _ANSWER: Final = 30
 _AT_ONCE: Final = 32
 """Connections that one client keeps."""
 
-_kept: dict[tuple[tuple[str, str], ...], Any] = {}
+_kept: dict[tuple[tuple[str, str], ...], tuple[boto3.Session, Any]] = {}
 _keeping = threading.Lock()
 
 
@@ -43,6 +43,35 @@ def session(client: Mapping[str, str]) -> boto3.Session:
 
 def connect(client: Mapping[str, str], service: str = "kinesis") -> Any:
     """A client of a service, which tries nothing twice: its users know what may be tried again, and when."""
+    return _connected(session(client), client, service)
+
+
+def kept(client: Mapping[str, str]) -> Any:
+    """A client of Kinesis that tasks with the same configuration share; it may be used by several threads."""
+    return _kept_for(client)[1]
+
+
+def kept_session(client: Mapping[str, str]) -> boto3.Session:
+    """The session of that client, for requests that it cannot make."""
+    return _kept_for(client)[0]
+
+
+def evict(client: Mapping[str, str]) -> None:
+    """Forget the client of a configuration: it failed, and the next task gets a new one."""
+    with _keeping:
+        _kept.pop(_key(client), None)
+
+
+def _kept_for(client: Mapping[str, str]) -> tuple[boto3.Session, Any]:
+    with _keeping:
+        key = _key(client)
+        if key not in _kept:
+            own = session(client)
+            _kept[key] = own, _connected(own, client, "kinesis")
+        return _kept[key]
+
+
+def _connected(own: boto3.Session, client: Mapping[str, str], service: str) -> Any:
     endpoint = client.get("endpoint") if service == "kinesis" else client.get(f"{service}_endpoint")
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
@@ -51,22 +80,7 @@ def connect(client: Mapping[str, str], service: str = "kinesis") -> Any:
         max_pool_connections=_AT_ONCE,
         user_agent_extra=f"frazil/{client.get('application', '')}",
     )
-    return session(client).client(service, endpoint_url=endpoint, config=config)
-
-
-def kept(client: Mapping[str, str]) -> Any:
-    """A client of Kinesis that tasks with the same configuration share; it may be used by several threads."""
-    with _keeping:
-        key = _key(client)
-        if key not in _kept:
-            _kept[key] = connect(client)
-        return _kept[key]
-
-
-def evict(client: Mapping[str, str]) -> None:
-    """Forget the client of a configuration: it failed, and the next task gets a new one."""
-    with _keeping:
-        _kept.pop(_key(client), None)
+    return own.client(service, endpoint_url=endpoint, config=config)
 
 
 def _key(client: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""Shard iterators: where GetRecords begins for a position."""
+"""Where GetRecords and subscriptions begin for a position."""
 
 from __future__ import annotations
 
@@ -20,6 +20,17 @@ def iterator_at(client: Any, partition: SourcePartition, arn: str | None, positi
     stream = {"StreamName": partition.topic} if arn is None else {"StreamARN": arn}
     asked = client.get_shard_iterator(ShardId=str(partition.partition), **stream, **_place(position))
     return str(asked["ShardIterator"])
+
+
+def starting_position(position: KinesisPosition) -> dict[str, Any]:
+    """The same place for a subscription to a shard, as its JSON has it."""
+    place = _place(position)
+    found = {"Type": place["ShardIteratorType"]}
+    if sequence := place.get("StartingSequenceNumber"):
+        found["SequenceNumber"] = sequence
+    if moment := place.get("Timestamp"):
+        found["Timestamp"] = moment.timestamp()
+    return found
 
 
 def _place(position: KinesisPosition) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Puller:
         named = {} if arn is None else {"StreamARN": arn}
         answer = self._client.get_records(ShardIterator=iterator, Limit=self._limit, **named)
         document = answer[_KEY]
-        found = [_record(each) for each in document["Records"]]
+        found = [record_of(each) for each in document["Records"]]
         return Answer(
             found,
             sum(len(each.data) + len(each.key or "") for each in found),
@@ -81,7 +81,8 @@ def _read(response_dict: dict[str, Any], customized_response_dict: dict[str, Any
         response_dict["body"] = b"{}"
 
 
-def _record(document: Mapping[str, Any]) -> RawRecord:
+def record_of(document: Mapping[str, Any]) -> RawRecord:
+    """A record as the JSON of answers and events has it."""
     return RawRecord(
         document["SequenceNumber"],
         round(document["ApproximateArrivalTimestamp"] * 1000),

@@ -16,15 +16,21 @@ from frazil.model import Position, Range, SourcePartition, StagedRange, StageFai
 from frazil.sources.base import ReadFailed
 from frazil.sources.counting import SAMPLES, counted
 from frazil.sources.kinesis import client as clients
+from frazil.sources.kinesis.fan_out.consumers import consumer_of
+from frazil.sources.kinesis.fan_out.shard import FanOutShard
+from frazil.sources.kinesis.fan_out.subscription import Subscriber
 from frazil.sources.kinesis.hash_keys import HashKeys
 from frazil.sources.kinesis.polling import PollingShard
-from frazil.sources.kinesis.positions import KinesisPosition, bounds, of_kinesis, of_offset
+from frazil.sources.kinesis.positions import Hints, KinesisPosition, Mark, bounds, hinted, of_kinesis, of_offset
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.shard_reading import Outcome, Pulled, ShardReading
 from frazil.sources.kinesis.unpacking import batch, pieces, unpacked
 
 _AT_ONCE: Final = 16
 """Shards read at the same time by one task: all of it is waiting."""
+
+_SENT_AT_ONCE: Final = 64
+"""The same of shards that are subscribed to, each for as long as a cycle may take."""
 
 _AHEAD: Final = 8
 """Answers that wait to be staged; one has up to 10 MiB."""
@@ -60,13 +66,32 @@ def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: 
     puller = Puller(connected, int(client.get("max_records", 10_000)))
     rate = int(client.get("read_rate", 2 * 1024 * 1024))
     window = int(client.get("read_window_ms", 2_000)) / 1000
-    arn = client.get(f"arn.{ranges[0].partition.topic}")
+    stream = ranges[0].partition.topic
+    arn = client.get(f"arn.{stream}")
 
-    def made(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
+    def polled(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
         return PollingShard(connected, puller, wanted, arn, rate, window, wait)
 
-    ranges_of = HashKeys(connected, ranges[0].partition.topic, arn)
-    return RangeReader(ranges, most_bytes, made, ranges_of)
+    hash_keys = HashKeys(connected, stream, arn)
+    consumer = consumer_of(client, stream)
+    if consumer is None:
+        return RangeReader(ranges, most_bytes, polled, hash_keys)
+    return RangeReader(ranges, most_bytes, _sent(client, consumer, polled), hash_keys, _SENT_AT_ONCE)
+
+
+def _sent(client: Mapping[str, str], consumer: str, polled: Making) -> Making:
+    """What subscribes to shards; a range whose end is known was read before, and a subscription would be too soon."""
+    subscriber = Subscriber(client, consumer)
+    window = int(client.get("fan_out_window_ms", 10_000)) / 1000
+
+    def made(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
+        _, end = bounds(wanted)
+        if end.mark == Mark.NOW:
+            return FanOutShard(subscriber.subscribe, wanted, window, wait)
+        known = end.hints or Hints()
+        return polled(replace(wanted, end=hinted(end, replace(known, not_before=0))), wait)
+
+    return made
 
 
 evict = clients.evict
@@ -76,7 +101,9 @@ evict = clients.evict
 class RangeReader:
     """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
 
-    def __init__(self, ranges: Sequence[Range], most_bytes: int, making: Making, hash_keys: HashKeys) -> None:
+    def __init__(
+        self, ranges: Sequence[Range], most_bytes: int, making: Making, hash_keys: HashKeys, at_once: int = _AT_ONCE
+    ) -> None:
         """Read ranges of one stream.
 
         Args:
@@ -84,10 +111,12 @@ class RangeReader:
             most_bytes: bytes of records after which it is enough.
             making: gives what reads each of them.
             hash_keys: tells those of shards, where a range does not.
+            at_once: how many ranges are read at the same time.
         """
         self._progress = [_Progress(each, StagedRange(each.partition, each.start, each.start)) for each in ranges]
         self._making = making
         self._hash_keys = hash_keys
+        self._at_once = at_once
         self._left_bytes = most_bytes
         self._came: queue.Queue[_Came] = queue.Queue(_AHEAD)
         self._stopping = threading.Event()
@@ -104,7 +133,7 @@ class RangeReader:
         Raises:
             ReadFailed: the stream refused, or the service did not answer at all.
         """
-        pool = ThreadPoolExecutor(min(len(self._progress), _AT_ONCE), "frazil-shards")
+        pool = ThreadPoolExecutor(min(len(self._progress), self._at_once), "frazil-shards")
         try:
             for index, each in enumerate(self._progress):
                 pool.submit(self._read, index, each.wanted)

@@ -16,6 +16,8 @@ from frazil.sources.base import Acknowledgement, Rest, TopicFacts
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
+from frazil.sources.kinesis.dead_letters import DeadLetterStream
+from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, is_fanned_out
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
@@ -23,6 +25,7 @@ from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.streams import Stream, Streams
 from frazil.sources.kinesis.watch import Watch
+from frazil.sources.kinesis.writing import StreamWriter
 
 if TYPE_CHECKING:
     from frazil.config import ConnectorSettings
@@ -46,6 +49,9 @@ class Reading:
     discovery: float = _DISCOVERY
     """Seconds between two looks at streams and their shards."""
 
+    dead_letters: str | None = None
+    """The stream that rejected records go to."""
+
 
 class KinesisSource:
     """Streams of one region, as one connector reads them; see `frazil.sources.base.Source`."""
@@ -64,7 +70,12 @@ class KinesisSource:
         self._streams = Streams(self._client, self._address, arns, reading.discovery, self._clock)
         self._watch = Watch()
         self._prober = Prober(self._client, self._address, self._streams, self._watch, self._clock)
-        self._poll = int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
+        self._consumers = Consumers(self._client, self._address, client.get("application", ""))
+        self._is_sent = is_fanned_out(client)
+        self._poll = None if self._is_sent else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
+        """Seconds between two looks at a quiet shard; None where its records are sent."""
+        stream = reading.dead_letters
+        self._dead_letters = DeadLetterStream(StreamWriter(self._client, self._address, stream)) if stream else None
 
     def discover(self) -> Mapping[str, TopicFacts]:
         names = self._reading.streams
@@ -81,9 +92,10 @@ class KinesisSource:
     def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
         known = self._streams.find({each.topic for each in partitions})
         there = [each for each in partitions if each.topic in known and each in known[each.topic].hash_keys]
-        due = time.monotonic() - self._poll
-        quiet = [each for each in there if self._watch.of(each).is_quiet]
-        self._prober.look([each for each in quiet if self._watch.of(each).looked_at <= due])
+        if self._poll is not None:
+            due = time.monotonic() - self._poll
+            quiet = [each for each in there if self._watch.of(each).is_quiet]
+            self._prober.look([each for each in quiet if self._watch.of(each).looked_at <= due])
         return {each: self._end(each, known[each.topic]) for each in there}
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
@@ -170,12 +182,21 @@ class KinesisSource:
         """Nobody is to be told: the service keeps no positions of its consumers."""
 
     def reader(self) -> ReaderSpec:
-        return ReaderSpec(self.kind, self._options)
+        if not self._is_sent:
+            return ReaderSpec(self.kind, self._options)
+        return ReaderSpec(self.kind, {**self._options, **self._consumers.options(self._streams.arns())})
 
-    def dead_letters(self) -> None:
-        return None
+    def release(self) -> dict[str, bool]:
+        """Deregister the consumers of the streams that it reads; whether there was one, by stream."""
+        self.discover()
+        return {name: self._consumers.deregister(arn) for name, arn in sorted(self._streams.arns().items())}
+
+    def dead_letters(self) -> DeadLetterStream | None:
+        return self._dead_letters
 
     def close(self) -> None:
+        if self._dead_letters is not None:
+            self._dead_letters.close()
         self._prober.close()
         self._client.close()
 
@@ -194,7 +215,11 @@ class KinesisSource:
         if known.covered is not None and known.covered.ended:
             return hinted(known.covered, hints)
         moment = self._clock.by_now
-        return now(moment, known.waiting(moment), hints)
+        waiting = known.waiting(moment)
+        if self._is_sent and known.is_due:
+            # Whether anything has come to a quiet shard, only a subscription tells.
+            waiting = max(1, waiting)
+        return now(moment, waiting, hints)
 
     def _first(self, puller: Puller, partition: SourcePartition, start: KinesisPosition) -> int | None:
         """When the first record behind a position arrived, if one is found at once."""
@@ -211,10 +236,10 @@ class KinesisSource:
 def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)
     """The streams of a connector."""
     initial = InitialPosition(own.initial_position, own.initial_timestamp_ms)
-    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000)
+    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000, own.dead_letter_stream)
     return KinesisSource(own.client, reading)
 
 
 def observe(client: Mapping[str, str], topics: Collection[str]) -> KinesisSource:
-    """Streams for whoever only looks."""
-    return KinesisSource(client, Reading(tuple(topics)))
+    """Streams for whoever only looks: nothing is registered for that."""
+    return KinesisSource({**client, "consumer_type": SHARED}, Reading(tuple(topics)))

@@ -61,6 +61,12 @@ class Streams:
         """The ARN of a stream that is not known by its name alone."""
         return self._arns.get(stream)
 
+    def arns(self) -> dict[str, str]:
+        """The ARNs of the streams that were looked at, by name."""
+        return {
+            name: self._arns.get(name) or arn_of(known.facts.cluster, name) for name, known in [*self._known.items()]
+        }
+
     def cluster(self) -> str:
         """Where the streams that were looked at are, as `TopicFacts.cluster` says; empty if none was."""
         return next((each.facts.cluster for each in self._known.values()), "")
@@ -148,6 +154,12 @@ class Streams:
     def _named(self, name: str) -> dict[str, str]:
         arn = self.arn(name)
         return {"StreamName": name} if arn is None else {"StreamARN": arn}
+
+
+def arn_of(cluster: str, name: str) -> str:
+    """The ARN of a stream, from where it is; see `TopicFacts.cluster`."""
+    partition, region, account = cluster.split(":")
+    return f"arn:{partition}:kinesis:{region}:{account}:stream/{name}"
 
 
 def _partition(shard: Mapping[str, Any]) -> PartitionFacts:

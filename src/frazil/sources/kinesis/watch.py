@@ -63,7 +63,7 @@ class Watched:
         now = time.monotonic()
         hints = covered.hints or Hints()
         self.covered, self.is_quiet, self.looked_at = covered, covered.is_quiet, now
-        self.not_before = hints.not_before
+        self.not_before = max(self.not_before, hints.not_before)
         self.keep(hints.iterator, now)
         self.read_through = staged.read_through or self.read_through
         if staged.parsed and staged.oldest is not None and staged.newest is not None:
@@ -86,15 +86,29 @@ class Watched:
             return _GUESS
         return max(1, round(self.rate * max(0, moment - self.read_through)))
 
-    def rest(self, start: KinesisPosition, poll: float) -> Rest | None:
-        """Why it is better not read from `start` just now, if it is; `poll` are the seconds between two looks."""
+    def rest(self, start: KinesisPosition, poll: float | None) -> Rest | None:
+        """Why it is better not read from `start` just now, if it is.
+
+        Args:
+            start: where reading would go on.
+            poll: seconds between two looks; None where nobody looks but who reads.
+        """
         if self.held is not None:
             left = self.looked_at + _HELD - time.monotonic()
             return Rest(left) if left > 0 else None
-        if self.is_quiet and start == self.covered:
+        if poll is not None and self.is_quiet and start == self.covered:
             return Rest(max(0.0, self.looked_at + poll - time.monotonic()))
-        left = self.not_before / 1000 - time.time()
+        left = self._seconds_owed
         return Rest(left) if left > 0 else None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it may be read again."""
+        return self._seconds_owed <= 0
+
+    @property
+    def _seconds_owed(self) -> float:
+        return self.not_before / 1000 - time.time()
 
 
 class Watch:

@@ -1,0 +1,79 @@
+"""A connector whose streams send it their records, from the first one over a split to the consumer's end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.dev.kinesis.support import make, settled, shard_id
+
+from frazil import Connector
+from frazil.dev.kinesis import LocalKinesis
+from frazil.testing.topics import wait_until
+
+HIGHEST = 2**128 - 1
+
+
+@pytest.fixture
+def local() -> Iterator[LocalKinesis]:
+    with LocalKinesis(quotas=False) as server:
+        yield server
+
+
+def test_every_record_lands_once_over_a_split_and_new_columns(
+    spark: SparkSession, lake: Path, local: LocalKinesis
+) -> None:
+    kinesis = make(local, "sent")
+    put(kinesis, range(20))
+    connector = Connector.from_properties(configuration(local, lake), spark)
+    connector.start()
+    try:
+        wait_until(lambda: len(landed(spark)) == 20, "the first rows")
+        kinesis.split_shard(StreamName="sent", ShardToSplit=shard_id(0), NewStartingHashKey=str(2**127))
+        settled(kinesis, "sent")
+        put(kinesis, range(20, 40), new="a column")
+        wait_until(lambda: {*landed(spark)} >= {*range(40)}, "the rows after the split")
+        assert connector.wait_until_caught_up(60)
+        channels = {each.partition: each.offset_token for each in connector.status()}
+    finally:
+        connector.stop()
+
+    assert landed(spark) == [*range(40)]
+    assert spark.table("frazil.public.SENT").where("new = 'a column'").count() == 20
+    assert channels[shard_id(0)] == "SHARD_END"
+    assert set(channels) == {shard_id(number) for number in range(3)}
+
+
+def configuration(local: LocalKinesis, lake: Path) -> dict[str, str]:
+    return {
+        "name": "sent-app",
+        "connector.class": "frazil.KinesisConnector",
+        "frazil.kinesis.streams": "sent",
+        "frazil.kinesis.region": local.region,
+        "frazil.kinesis.endpoint": local.endpoint,
+        "frazil.kinesis.access.key.id": "testing",
+        "frazil.kinesis.secret.access.key": "testing",
+        "frazil.kinesis.consumer.type": "ENHANCED_FAN_OUT",
+        "frazil.kinesis.discovery.interval.ms": "1000",
+        "frazil.home": str(lake),
+    }
+
+
+def landed(spark: SparkSession) -> list[int]:
+    """The numbers in the table, in order."""
+    spark.catalog.clearCache()
+    if not spark.catalog.tableExists("frazil.public.SENT") or "n" not in spark.table("frazil.public.SENT").columns:
+        return []
+    return sorted(row["n"] for row in spark.sql("SELECT n FROM frazil.public.SENT").collect())
+
+
+def put(kinesis: Any, numbers: range, **more: str) -> None:
+    """Put numbers into the stream, their hash keys spread over all that there are."""
+    for number in numbers:
+        data = json.dumps({"n": number, **more}).encode()
+        key = str(HIGHEST // len(numbers) * (number - numbers.start))
+        kinesis.put_record(StreamName="sent", Data=data, PartitionKey="k", ExplicitHashKey=key)

@@ -1,0 +1,75 @@
+"""Streams with a consumer, and shards read by it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tests.dev.kinesis.support import make
+
+from frazil.dev.kinesis import LocalKinesis
+from frazil.model import Range, SourcePartition
+from frazil.sources.kinesis.fan_out.consumers import Consumers
+from frazil.sources.kinesis.fan_out.shard import FanOutShard
+from frazil.sources.kinesis.fan_out.subscription import Subscriber
+from frazil.sources.kinesis.positions import Hints, KinesisPosition, now
+from frazil.sources.kinesis.shard_reading import Outcome, Pulled, RawRecord
+
+FIRST = SourcePartition("orders", "shardId-000000000000")
+
+
+def options(local: LocalKinesis) -> dict[str, str]:
+    """What settings give as the configuration of a client."""
+    keys = {"access_key_id": "local", "secret_access_key": "local"}
+    own = {"application": "reader", "consumer_type": "ENHANCED_FAN_OUT"}
+    return {"region": local.region, "endpoint": local.endpoint, **keys, **own}
+
+
+def arn_of(kinesis: Any, stream: str = "orders") -> str:
+    found = kinesis.describe_stream_summary(StreamName=stream)
+    return str(found["StreamDescriptionSummary"]["StreamARN"])
+
+
+def consumers(local: LocalKinesis, kinesis: Any) -> Consumers:
+    return Consumers(kinesis, local.endpoint, "reader")
+
+
+def prepared(local: LocalKinesis, shards: int = 1) -> tuple[Any, Subscriber]:
+    """A stream with a consumer that may subscribe: a client, and the consumer."""
+    kinesis = make(local, shards=shards)
+    return kinesis, Subscriber(options(local), consumers(local, kinesis).arn(arn_of(kinesis)))
+
+
+class Reading:
+    """Reads one shard as a task does, and keeps what it is given."""
+
+    def __init__(self, subscriber: Subscriber, partition: SourcePartition = FIRST) -> None:
+        self.records: list[RawRecord] = []
+        self._subscriber = subscriber
+        self._partition = partition
+
+    def run(
+        self,
+        start: KinesisPosition,
+        *,
+        window: float = 5.0,
+        not_before: int = 0,
+        deliver: Callable[[Pulled], bool] = lambda _: True,
+        wait: Callable[[float], bool] | None = None,
+    ) -> Outcome:
+        wanted = Range(self._partition, start, now(0, None, Hints(not_before=not_before)))
+        reading = FanOutShard(self._subscriber.subscribe, wanted, window, wait or _waiting)
+
+        def keep(pulled: Pulled) -> bool:
+            self.records += pulled.records
+            return deliver(pulled)
+
+        return reading.run(keep)
+
+    @property
+    def data(self) -> list[bytes]:
+        return [each.data for each in self.records]
+
+
+_waiting = threading.Event().wait

@@ -1,0 +1,323 @@
+"""A stream followed by a connector, from a local stream to tables in memory: starts, ends, losses, and trouble."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+
+import pytest
+from structlog.testing import capture_logs
+from tests.memory.streams import StreamWorld
+
+from frazil.cycle import Ingestion
+from frazil.dev.kinesis import LocalKinesis
+from frazil.errors import RecordsExpired, StreamRefused, StreamUnavailable, TopicReplaced
+from frazil.model import SourcePartition
+from frazil.sources.kinesis.initial_positions import InitialPosition
+from frazil.tables.rules.channels import Channel
+from frazil.tables.rules.tokens import read
+
+HOUR = 3600.0
+_names = itertools.count(1)
+
+
+class Clock:
+    """A clock that can be set forward, and goes on by itself."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def local(clock: Clock) -> Iterator[LocalKinesis]:
+    with LocalKinesis(quotas=False, clock=clock) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _quiet(local: LocalKinesis, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr("frazil.sources.kinesis.pace._GAP", 0.0)
+    with capture_logs():
+        yield
+    local.faults.clear()
+
+
+@pytest.fixture
+def world(local: LocalKinesis) -> StreamWorld:
+    """A stream of one shard."""
+    found = StreamWorld(local, f"orders{next(_names)}")
+    local.provide(found.stream, 1)
+    return found
+
+
+def put(world: StreamWorld, *numbers: int, key: str = "k", hash_key: int | None = None) -> None:
+    placed = {} if hash_key is None else {"ExplicitHashKey": str(hash_key)}
+    for number in numbers:
+        world.local.client("kinesis").put_record(
+            StreamName=world.stream, Data=b'{"number":%d}' % number, PartitionKey=key, **placed
+        )
+
+
+def split(world: StreamWorld, shard: int = 0) -> None:
+    client = world.local.client("kinesis")
+    found = client.list_shards(StreamName=world.stream)["Shards"][shard]
+    low, high = (int(found["HashKeyRange"][end]) for end in ("StartingHashKey", "EndingHashKey"))
+    client.split_shard(
+        StreamName=world.stream, ShardToSplit=found["ShardId"], NewStartingHashKey=str((low + high) // 2)
+    )
+    settle(world)
+
+
+def settle(world: StreamWorld) -> None:
+    client = world.local.client("kinesis")
+    while client.describe_stream_summary(StreamName=world.stream)["StreamDescriptionSummary"]["StreamStatus"] != (
+        "ACTIVE"
+    ):
+        pass
+
+
+def shard(world: StreamWorld, number: int = 0) -> SourcePartition:
+    return SourcePartition(world.stream, f"shardId-{number:012d}")
+
+
+def channel(world: StreamWorld, number: int = 0) -> Channel:
+    found = read(world.table.state, world.stream, "SHOP")
+    assert found
+    return found.channel(shard(world, number))
+
+
+def numbers(world: StreamWorld) -> list[object]:
+    return [value["number"] for value in world.values()]
+
+
+def started(world: StreamWorld, **keys: str) -> Ingestion:
+    connector = world.connector(**keys)
+    connector.discover()
+    return connector
+
+
+def several(connector: Ingestion) -> None:
+    for _ in range(3):
+        connector.cycle()
+
+
+def test_the_oldest_record_is_the_first_where_nothing_else_is_said(world: StreamWorld) -> None:
+    put(world, 1, 2)
+
+    world.catch_up(started(world))
+
+    assert numbers(world) == [1, 2]
+
+
+def test_latest_is_a_time_that_survives_a_crash_before_the_first_record(
+    local: LocalKinesis, clock: Clock, world: StreamWorld
+) -> None:
+    latest = StreamWorld(local, world.stream, InitialPosition("LATEST"))
+    put(latest, 1)
+    clock.ahead += 120
+    started(latest)
+    assert (channel(latest).token or "").startswith("AT_TIMESTAMP:")
+    put(latest, 2)
+    clock.ahead += 300
+
+    latest.catch_up(started(latest))
+
+    assert numbers(latest) == [2]
+
+
+def test_latest_leaves_closed_shards_and_reads_their_children_from_then_on(
+    local: LocalKinesis, clock: Clock, world: StreamWorld
+) -> None:
+    latest = StreamWorld(local, world.stream, InitialPosition("LATEST"))
+    put(latest, 1)
+    split(latest)
+    put(latest, 2)
+    clock.ahead += 120
+    connector = started(latest)
+    assert (channel(latest).token, channel(latest).closed) == ("SHARD_END", True)
+    put(latest, 3)
+    split(latest, 1)
+    put(latest, 4, hash_key=0)
+
+    latest.catch_up(connector)
+
+    assert numbers(latest) == [3, 4]
+
+
+def test_a_time_to_start_at_is_kept(local: LocalKinesis, clock: Clock, world: StreamWorld) -> None:
+    put(world, 1)
+    clock.ahead += 60
+    moment = int(clock() * 1000)
+    put(world, 2)
+    timed = StreamWorld(local, world.stream, InitialPosition("AT_TIMESTAMP", moment))
+
+    timed.catch_up(started(timed))
+
+    assert numbers(timed) == [2]
+
+
+def test_grandchildren_that_are_closed_when_first_seen_are_read_in_order(world: StreamWorld) -> None:
+    put(world, 1, hash_key=0)
+    split(world)
+    put(world, 2, hash_key=0)
+    split(world, 1)
+    put(world, 3, hash_key=0)
+    split(world, 3)
+    put(world, 4, hash_key=0)
+
+    world.catch_up(started(world))
+
+    assert numbers(world) == [1, 2, 3, 4]
+    assert [channel(world, number).closed for number in range(7)] == [True, True, False, True, False, False, False]
+
+
+def test_a_stream_made_again_is_another_one(world: StreamWorld) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    client = world.local.client("kinesis")
+    client.delete_stream(StreamName=world.stream)
+    while world.stream in client.list_streams()["StreamNames"]:
+        pass
+    world.local.provide(world.stream, 1)
+    put(world, 2)
+
+    with pytest.raises(TopicReplaced, match=world.stream):
+        several(connector)
+    with pytest.raises(TopicReplaced, match=world.stream):
+        started(world)
+    assert numbers(world) == [1]
+
+
+def test_a_connector_that_stood_still_for_longer_than_the_stream_retains_says_so(
+    clock: Clock, world: StreamWorld
+) -> None:
+    put(world, 1)
+    world.catch_up(started(world))
+    put(world, 2)
+    clock.ahead += 25 * HOUR
+    put(world, 3)
+
+    with pytest.raises(RecordsExpired, match=world.stream):
+        started(world).cycle()
+    skipping = started(world, frazil__on__data__loss="skip")
+    world.catch_up(skipping)
+
+    assert numbers(world) == [1, 3]
+
+
+def test_days_without_a_record_are_no_loss_while_the_connector_runs(clock: Clock, world: StreamWorld) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    for _ in range(5):
+        clock.ahead += 20 * HOUR
+        connector.cycle()
+        connector.cycle()
+    put(world, 2)
+
+    world.catch_up(started(world))
+
+    assert numbers(world) == [1, 2]
+
+
+def test_a_shard_that_expired_unread_is_a_loss(clock: Clock, world: StreamWorld) -> None:
+    started(world)
+    put(world, 1)
+    split(world)
+    clock.ahead += 30 * HOUR
+
+    with pytest.raises(RecordsExpired):
+        started(world).cycle()
+
+
+def test_a_shard_that_cannot_be_read_waits_and_others_go_on(
+    world: StreamWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.sources.kinesis.watch._HELD", 0.0)
+    split(world)
+    put(world, 1, hash_key=0)
+    put(world, 2, hash_key=2**128 - 1)
+    connector = started(world)
+    world.local.faults.kms("KMSAccessDeniedException", "GetRecords", stream=world.stream, shard="shardId-000000000001")
+    for _ in range(6):
+        connector.cycle()
+
+    assert numbers(world) == [2]
+    assert connector.held == {shard(world, 1): "KMSAccessDeniedException"}
+
+    world.local.faults.clear()
+    world.catch_up(connector)
+    assert numbers(world) == [2, 1]
+    assert connector.held == {}
+
+
+def test_a_quiet_shard_is_looked_at_and_not_staged(world: StreamWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+
+    assert all(connector.cycle().idle for _ in range(10))
+    put(world, 2)
+    world.catch_up(connector)
+
+    assert numbers(world) == [1, 2]
+
+
+def test_a_service_that_is_down_is_an_outage_and_nothing_is_lost(world: StreamWorld) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    world.local.faults.fail(stream=world.stream)
+
+    with pytest.raises(StreamUnavailable):
+        several(connector)
+    world.local.faults.clear()
+    put(world, 2)
+    connector.recall()
+    world.catch_up(connector)
+
+    assert numbers(world) == [1, 2]
+
+
+def test_rights_that_are_missing_stop_the_connector(world: StreamWorld) -> None:
+    world.local.faults.kms("AccessDeniedException", "DescribeStreamSummary")
+
+    with pytest.raises(StreamRefused, match="AccessDeniedException"):
+        started(world)
+
+
+def test_a_goal_is_what_had_come_when_it_was_set(world: StreamWorld) -> None:
+    connector = started(world)
+    world.catch_up(connector)
+    put(world, 1)
+    goal = connector.goal(connector.discover())
+    assert not connector.covers(goal)
+
+    deadline = time.monotonic() + 20
+    while not connector.covers(goal) and time.monotonic() < deadline:
+        connector.cycle()
+
+    assert connector.covers(goal)
+    assert numbers(world) == [1]
+
+
+def test_two_applications_read_one_stream_each_for_itself(local: LocalKinesis, world: StreamWorld) -> None:
+    other = StreamWorld(local, world.stream)
+    put(world, 1)
+    connectors = [started(world), started(other, frazil__kinesis__application__name="second")]
+    world.catch_up(connectors[0])
+    put(world, 2)
+    other.catch_up(connectors[1])
+    world.catch_up(connectors[0])
+
+    assert (numbers(world), numbers(other)) == ([1, 2], [1, 2])
