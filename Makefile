@@ -12,6 +12,10 @@ TEST_PROCESSES ?= 4
 demo: setup ## Run the main job against a real Kafka broker for half a minute, and prove it
 	$(BIN)/frazil dev demo
 
+.PHONY: demo-kinesis
+demo-kinesis: setup ## The same with a local stream, whose shards are split and merged meanwhile
+	$(BIN)/frazil dev demo --source kinesis
+
 .PHONY: test
 test: setup $(CLASSES) ## Run the tests
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder -m "not long" $(PYTEST_ARGS)
@@ -94,4 +98,4 @@ clean: ## Remove what setup and runs left here
 
 .PHONY: help
 help: ## Show this
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -41,7 +41,6 @@ ROWS = (
     ("frazil.kinesis.fan.out.window.ms", "60000", "4999", None),
     ("frazil.kinesis.discovery.interval.ms", "1000", "1s", None),
     ("errors.deadletterqueue.stream.name", "dead", "dead letters", None),
-    ("frazil.output.stream", "out", "out/put", None),
 )
 
 BESIDE: dict[str, Texts] = {
@@ -75,6 +74,16 @@ def test_the_least_configuration_reads_from_the_oldest_record_by_polling_json_wi
         "fan_out_window_ms": "10000",
     }
     assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_an_output_stream_is_refused_rather_than_never_written_to() -> None:
+    found = problems({"frazil.output.stream": "out"})
+
+    assert list(found) == ["frazil.output.stream"]
+    assert (
+        "'out' is refused: republishing accepted records into a stream is not built yet"
+        in found["frazil.output.stream"]
+    )
 
 
 @pytest.mark.parametrize(("key", "good", "read"), [(key, good, read) for key, good, _, read in ROWS])

@@ -16,6 +16,7 @@ from cyclopts import CycloptsError, MissingArgumentError
 import frazil
 from frazil.cli.app import app
 from frazil.config import connector_classes, load, properties
+from frazil.config.known_keys import NOT_YET
 from frazil.config.settings import setting_keys
 from frazil.cycle.branches import ROUTE
 from frazil.errors import FrazilError, InvalidConfiguration
@@ -70,7 +71,16 @@ def test_every_link_leads_to_a_page_and_a_heading_that_exist(page: Path) -> None
 
 @each_page
 def test_every_name_of_frazils_code_exists(page: Path) -> None:
-    not_code = {*setting_keys(), *connector_classes.known(), CREATED_BY, ERROR_LOGGING, EVOLUTION, LENGTHS, ROUTE}
+    not_code = {
+        *setting_keys(),
+        *NOT_YET,
+        *connector_classes.known(),
+        CREATED_BY,
+        ERROR_LOGGING,
+        EVOLUTION,
+        LENGTHS,
+        ROUTE,
+    }
     names = {span for span in spans(page) if _DOTTED.fullmatch(span)} - not_code
 
     assert [name for name in sorted(names) if not resolves(name)] == []

@@ -21,6 +21,7 @@ from frazil import Connector
 from frazil.connector.registry import Registry
 from frazil.connector.rejected.desk import Asked, RejectDesk
 from frazil.connector.rejected.replaying import Replayer
+from frazil.dev.kinesis.faults import Fault
 from frazil.dev.kinesis.server import LocalKinesis
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
@@ -86,6 +87,14 @@ def put(kinesis: LocalKinesis, stream: str, value: str | bytes, key: str = "k", 
     done = kinesis.client().put_record(StreamName=stream, Data=data, PartitionKey=key, ExplicitHashKey=at)
     number: str = done["SequenceNumber"]
     return number
+
+
+def records_of(kinesis: LocalKinesis, stream: str) -> list[tuple[str, bytes]]:
+    """Partition keys and data of the records in a stream's first shard."""
+    client = kinesis.client()
+    asked = {"StreamName": stream, "ShardId": SHARDS[0], "ShardIteratorType": "TRIM_HORIZON"}
+    found = client.get_records(ShardIterator=client.get_shard_iterator(**asked)["ShardIterator"])["Records"]
+    return [(each["PartitionKey"], each["Data"]) for each in found]
 
 
 def rows_of(spark: SparkSession, table: str, order: str = "n") -> list[dict[str, Any]]:
@@ -215,6 +224,28 @@ def test_rejected_records_are_in_the_error_table_and_channels_are_told_by_shard(
     ]
     shown = frazil("dlq", "show", "--table", stream, "--home", lake)
     assert f"{stream}-{SHARDS[1]}, offset {broken}" in shown.stdout
+
+
+def test_rejected_records_go_to_their_stream_as_they_came_though_it_takes_none_at_first(
+    kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], spark: SparkSession
+) -> None:
+    letters = f"{stream}_letters"
+    kinesis.provide(letters)
+    refusing = Fault("InternalFailure", operations=("PutRecords",), stream=letters, times=3)
+    put(kinesis, stream, '{"n": 1}')
+    settings = {"errors.tolerance": "all", "errors.deadletterqueue.stream.name": letters}
+    caught_up(follow(stream, **settings, **{"frazil.errors.table": "true"}))
+
+    with kinesis.faults.during(refusing):
+        put(kinesis, stream, aggregated(b'{"n": 2}', b'{"n": "x"}', key=USER))
+        put(kinesis, stream, b"\xff{", key="\N{SNOWMAN}", at=HIGHEST)
+        wait_until(lambda: len(records_of(kinesis, letters)) == 2, "both rejected records")
+
+    assert refusing.happened == 3
+    assert sorted(records_of(kinesis, letters)) == [(USER, b'{"n": "x"}'), ("\N{SNOWMAN}", b"\xff{")]
+    assert [row["n"] for row in rows_of(spark, stream)] == [1, 2]
+    why = {bytes(row["value"]): row["code"] for row in rows_of(spark, f"{stream}_errors", order="partition")}
+    assert why == {b'{"n": "x"}': "5030", b"\xff{": "5015"}
 
 
 def test_rejected_records_are_replayed_through_a_pipe_that_knows_streams(

@@ -164,11 +164,19 @@ def kinesis(
 @dev.command
 def demo(
     *,
+    source: Annotated[Literal["kafka", "kinesis"], Parameter(help="Where the orders come from.")] = "kafka",
     seconds: Annotated[float, Parameter(help="How long to produce and ingest.")] = 30.0,
     rate: Annotated[int, Parameter(help="Orders per second.")] = 2000,
     home: Home = None,
 ) -> int:
-    """Produce orders to a real broker, land them in a table, and prove that none is missing or doubled."""
+    """Produce orders to a real broker, land them in a table, and prove that none is missing or doubled.
+
+    With --source kinesis, the orders go to a local stream, which is split and merged meanwhile.
+    """
+    if source == "kinesis":
+        from frazil.cli.kinesis_demo import run_demo as run_kinesis_demo
+
+        return run_kinesis_demo(home_of(home), seconds, rate)
     from frazil.cli.demo import run_demo
 
     return run_demo(home_of(home), seconds, rate)

@@ -38,7 +38,6 @@ READ_WINDOW: Final = "frazil.kinesis.read.window.ms"
 FAN_OUT_WINDOW: Final = "frazil.kinesis.fan.out.window.ms"
 DISCOVERY: Final = "frazil.kinesis.discovery.interval.ms"
 DEAD_LETTERS: Final = "errors.deadletterqueue.stream.name"
-OUTPUT: Final = "frazil.output.stream"
 
 SHARED: Final = "SHARED_THROUGHPUT"
 FAN_OUT: Final = "ENHANCED_FAN_OUT"
@@ -207,10 +206,6 @@ class KinesisSettings(SourceSettings):
     )
     """The stream that rejected records go to, with their own bytes, once they are committed; with
     `errors.tolerance=all`. It has to exist."""
-
-    output_stream: Annotated[str | None, values.by(streams.name)] = Field(validation_alias=Keys(OUTPUT), default=None)
-    """A stream that accepted records go to as well, once they are committed, with their own bytes and keys: at least
-    once each, some of them again after a failure. It has to exist."""
 
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""

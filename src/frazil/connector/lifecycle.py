@@ -227,13 +227,18 @@ class Connector:
         deadline = None if timeout is None else time.monotonic() + timeout
         wait = self._status.wait
         with self._status.changed:
-            # A plan that has begun may have looked at the topics before this call: the next one has not.
-            begun = self._ingestion.plans if self._ingestion else 0
-            if not wait(lambda: self._ingestion is not None and self._ingestion.plan.number > begun, deadline):
-                return False
-            goal = dict(self._ingestion.plan.latest) if self._ingestion else {}
-            if not wait(lambda: self._ingestion is not None and self._ingestion.covers(goal), deadline):
-                return False
+            while True:
+                # A plan that has begun may have looked at the topics before this call: the next one has not.
+                begun = self._ingestion.plans if self._ingestion else 0
+                closed = self._ingestion.closed() if self._ingestion else frozenset()
+                if not wait(lambda: self._ingestion is not None and self._ingestion.plan.number > begun, deadline):  # noqa: B023
+                    return False
+                goal = dict(self._ingestion.plan.latest) if self._ingestion else {}
+                if not wait(lambda: self._ingestion is not None and self._ingestion.covers(goal), deadline):  # noqa: B023
+                    return False
+                # What goes on where a partition has ended may be known since its end was read, and in no goal yet.
+                if self._ingestion is None or self._ingestion.closed() == closed:
+                    break
             failure = self._ingestion.failure() if self._ingestion else None
         if failure is not None:
             raise failure

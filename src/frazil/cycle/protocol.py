@@ -222,6 +222,15 @@ class Ingestion:
             if partition.topic not in abandoned or any(partition.topic in each.topics for each in tables)
         )
 
+    def closed(self) -> frozenset[tuple[TableName, SourcePartition]]:
+        """The channels that have come to the end of a partition to which nothing is added any more."""
+        return frozenset(
+            (name, partition)
+            for name, each in self.tables.items()
+            for partition, channel in each.tokens.channels()
+            if channel.closed
+        )
+
     def failure(self) -> FrazilError | None:
         """The error of a table that somebody has to see to, if there is one."""
         return self._set.error()

@@ -189,7 +189,7 @@ class DeadLetters(Protocol):
             table: the table that they were rejected for.
 
         Raises:
-            BrokerUnavailable, BrokerRefused: some of them are not there.
+            BrokerUnavailable, BrokerRefused, StreamUnavailable, StreamRefused: some of them are not there.
         """
 
 

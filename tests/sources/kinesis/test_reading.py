@@ -123,6 +123,18 @@ def test_a_known_end_is_exact(local: LocalKinesis, stream: str) -> None:
     assert (values(rows), found.covered) == ([b"two"], before(three))
 
 
+def test_what_comes_after_a_known_end_is_read_next_though_an_answer_had_it_already(
+    local: LocalKinesis, stream: str
+) -> None:
+    _, two, _ = put(local, stream, b"one", b"two", b"three")
+    _, found = read(local, stream, end=after(int(two)))
+    covered = bounds(Range(found.partition, found.start, found.covered))[1]
+
+    rows, _ = read(local, stream, covered, now(FAR, None, covered.hints or Hints()))
+
+    assert values(rows) == [b"three"]
+
+
 def test_a_known_end_that_no_record_has_is_come_to_as_well(local: LocalKinesis, stream: str) -> None:
     *_, last = put(local, stream, b"one", b"two")
 

@@ -77,7 +77,13 @@ def of_topic(settings: ConnectorSettings, topic: str | None, where: str | None =
         SourceUnavailable: its brokers did not answer.
     """
     own = settings.source
-    name = topic or (own.dead_letter_topic if isinstance(own, KafkaSettings) else None)
+    if not isinstance(own, KafkaSettings):
+        raise ReplayRefused(
+            f"the connector {settings.name} reads streams, and nothing in a dead-letter stream says where a record "
+            "came from",
+            "Use the error table: --table NAME.",
+        )
+    name = topic or own.dead_letter_topic
     if name is None:
         raise ReplayRefused(
             f"the connector {settings.name} names no dead-letter topic",

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+)
 
 from frazil.errors import StreamRefused, StreamUnavailable
 
@@ -47,7 +53,7 @@ def code(error: Exception) -> str:
 
 def passes(error: Exception) -> bool:
     """Whether an error goes away by itself: the service does not answer, has trouble of its own, or is busy."""
-    if isinstance(error, HTTPClientError):
+    if isinstance(error, (HTTPClientError, EndpointConnectionError, ConnectTimeoutError)):
         return True
     if not isinstance(error, ClientError):
         return False

@@ -83,6 +83,9 @@ class PollingShard:
             self._iterator = answer.iterator
             wanted = self._of_range(answer)
             self._covered = self._cover(answer)
+            if answer.records and after(int(answer.records[-1].sequence)) > self._covered:
+                # The service goes on behind records that are beyond the range: nobody has them yet.
+                self._iterator = None
             enough = bool(wanted) and not deliver(Pulled(wanted, self._covered))
             if self._covered.ended:
                 newest = answer.records[-1].arrival if answer.records else None

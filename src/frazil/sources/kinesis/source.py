@@ -16,6 +16,7 @@ from frazil.sources.base import Acknowledgement, Rest, TopicFacts
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
+from frazil.sources.kinesis.dead_letters import DeadLetterStream
 from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, is_fanned_out
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
@@ -24,6 +25,7 @@ from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.streams import Stream, Streams
 from frazil.sources.kinesis.watch import Watch
+from frazil.sources.kinesis.writing import StreamWriter
 
 if TYPE_CHECKING:
     from frazil.config import ConnectorSettings
@@ -47,6 +49,9 @@ class Reading:
     discovery: float = _DISCOVERY
     """Seconds between two looks at streams and their shards."""
 
+    dead_letters: str | None = None
+    """The stream that rejected records go to."""
+
 
 class KinesisSource:
     """Streams of one region, as one connector reads them; see `frazil.sources.base.Source`."""
@@ -69,6 +74,8 @@ class KinesisSource:
         self._is_sent = is_fanned_out(client)
         self._poll = None if self._is_sent else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
         """Seconds between two looks at a quiet shard; None where its records are sent."""
+        stream = reading.dead_letters
+        self._dead_letters = DeadLetterStream(StreamWriter(self._client, self._address, stream)) if stream else None
 
     def discover(self) -> Mapping[str, TopicFacts]:
         names = self._reading.streams
@@ -184,10 +191,12 @@ class KinesisSource:
         self.discover()
         return {name: self._consumers.deregister(arn) for name, arn in sorted(self._streams.arns().items())}
 
-    def dead_letters(self) -> None:
-        return None
+    def dead_letters(self) -> DeadLetterStream | None:
+        return self._dead_letters
 
     def close(self) -> None:
+        if self._dead_letters is not None:
+            self._dead_letters.close()
         self._prober.close()
         self._client.close()
 
@@ -227,7 +236,7 @@ class KinesisSource:
 def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)
     """The streams of a connector."""
     initial = InitialPosition(own.initial_position, own.initial_timestamp_ms)
-    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000)
+    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000, own.dead_letter_stream)
     return KinesisSource(own.client, reading)
 
 
