@@ -174,6 +174,29 @@ def test_what_is_a_secret_is_in_the_client_and_nowhere_else() -> None:
     assert all(is_secret(key) for key in secrets)
 
 
+@pytest.mark.parametrize(
+    ("read", "without"),
+    [
+        ({"frazil.kinesis.streams": "a, dead"}, ()),
+        ({"frazil.kinesis.streams": ARN}, ()),
+        ({"frazil.kinesis.streams.regex": "d.*"}, ["frazil.kinesis.streams"]),
+    ],
+)
+def test_a_dead_letter_stream_that_is_read_itself_is_refused(read: Texts, without: list[str]) -> None:
+    name = ARN.rpartition("/")[2] if ARN in read.values() else "dead"
+
+    found = problems({**read, "errors.deadletterqueue.stream.name": name}, without=without)
+
+    assert list(found) == ["errors.deadletterqueue.stream.name"]
+    assert f"is {name!r}, which" in found["errors.deadletterqueue.stream.name"]
+
+
+def test_a_dead_letter_stream_beside_a_pattern_that_does_not_match_all_of_it_is_taken() -> None:
+    beside = {"frazil.kinesis.streams.regex": "dea", "errors.deadletterqueue.stream.name": "dead"}
+
+    assert source(beside, ["frazil.kinesis.streams"]).dead_letter_stream == "dead"
+
+
 def test_credentials_go_together_or_are_refused() -> None:
     profile = {"frazil.kinesis.profile": "reader"}
 

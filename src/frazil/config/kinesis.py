@@ -280,6 +280,7 @@ class KinesisSettings(SourceSettings):
         found.problems += _position(given)
         found.problems += _consumer(given)
         found.problems += _credentials(given)
+        found.problems += _dead_letters(given)
         return found
 
     @classmethod
@@ -342,3 +343,23 @@ def _credentials(given: Mapping[str, str]) -> Iterator[Problem]:
         yield Problem(TOKEN, f"belongs to an access key. Write {ACCESS_KEY} and {SECRET_KEY} as well, or remove it.")
     if PROFILE in given and (ACCESS_KEY in given or SECRET_KEY in given):
         yield Problem(PROFILE, f"is given together with {ACCESS_KEY}. Keep one of them.")
+
+
+def _dead_letters(given: Mapping[str, str]) -> Iterator[Problem]:
+    """A dead-letter stream that is read itself: what is rejected would be read, and rejected, for ever."""
+    name = given.get(DEAD_LETTERS)
+    if name is None:
+        return
+    listed = {each.strip() for each in given.get(STREAMS, "").split(",")}
+    listed |= {arn.name for arn in streams.arns(given.get(STREAMS, ""))}
+    if name in listed:
+        yield Problem(DEAD_LETTERS, f"is {name!r}, which {STREAMS} names as well. Write another stream.")
+    elif PATTERN in given and _matches(given[PATTERN], name):
+        yield Problem(DEAD_LETTERS, f"is {name!r}, which {PATTERN} matches. Write a stream that it does not match.")
+
+
+def _matches(pattern: str, name: str) -> bool:
+    try:
+        return re.fullmatch(values.regex(pattern), name) is not None
+    except ValueError:
+        return False  # the pattern is a problem of its own

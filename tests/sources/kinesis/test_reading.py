@@ -319,3 +319,23 @@ def test_whoever_stops_early_leaves_no_threads(local: LocalKinesis, stream: str)
 
     (found,) = reader.ranges
     assert found.parsed == 1
+
+
+def test_records_of_streams_that_need_no_key_may_have_none(local: LocalKinesis, request: pytest.FixtureRequest) -> None:
+    stream, client = request.node.name, local.client("kinesis")
+    client.create_stream(
+        StreamName=stream, StreamModeDetails={"StreamMode": "ON_DEMAND"}, RecordDistributionStrategy="AUTO"
+    )
+    settled(local, stream)
+    client.put_record(StreamName=stream, Data=b"one")
+    shards = client.list_shards(StreamName=stream)["Shards"]
+
+    rows = [row for each in shards for row in read(local, stream, shard=each["ShardId"])[0]]
+
+    assert [(row["key"], row["value"]) for row in rows] == [(None, b"one")]
+
+
+def settled(local: LocalKinesis, stream: str) -> None:
+    client = local.client("kinesis")
+    while client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]["StreamStatus"] != "ACTIVE":
+        pass

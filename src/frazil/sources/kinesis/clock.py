@@ -8,6 +8,9 @@ from typing import Final
 _SECOND: Final = 1000
 """Milliseconds that a date leaves out at most."""
 
+_ON_THE_WAY: Final = 500
+"""Milliseconds that an answer may have taken to come here."""
+
 
 class ServiceClock:
     """Goes on from the newest date that was heard; times are ms since the epoch. Any thread may ask."""
@@ -28,4 +31,4 @@ class ServiceClock:
     @property
     def by_now(self) -> int:
         """A time that has not passed there when what is there now had come."""
-        return self.moment + _SECOND
+        return self.moment + _SECOND + _ON_THE_WAY
