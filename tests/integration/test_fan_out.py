@@ -1,4 +1,4 @@
-"""A connector whose streams send it their records, from the first one over a split to the consumer's end."""
+"""A connector whose streams send it their records, from the first one over a split and a restart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def local() -> Iterator[LocalKinesis]:
         yield server
 
 
-def test_every_record_lands_once_over_a_split_and_new_columns(
+def test_every_record_lands_once_over_a_split_new_columns_and_a_restart(
     spark: SparkSession, lake: Path, local: LocalKinesis
 ) -> None:
     kinesis = make(local, "sent")
@@ -41,8 +41,15 @@ def test_every_record_lands_once_over_a_split_and_new_columns(
         channels = {each.partition: each.offset_token for each in connector.status()}
     finally:
         connector.stop()
+    put(kinesis, range(40, 50))
+    again = Connector.from_properties(configuration(local, lake), spark)
+    again.start()
+    try:
+        wait_until(lambda: {*landed(spark)} >= {*range(50)}, "the rows after a restart at once")
+    finally:
+        again.stop()
 
-    assert landed(spark) == [*range(40)]
+    assert landed(spark) == [*range(50)]
     assert spark.table("frazil.public.SENT").where("new = 'a column'").count() == 20
     assert channels[shard_id(0)] == "SHARD_END"
     assert set(channels) == {shard_id(number) for number in range(3)}

@@ -36,8 +36,10 @@ _EVENT: Final = "SubscribeToShardEvent"
 _HEADERS: Final = {
     "Content-Type": "application/x-amz-json-1.1",
     "X-Amz-Target": f"Kinesis_20131202.{_OPERATION}",
-    "Accept-Encoding": "identity",
 }
+_AS_IT_IS: Final = {"Accept-Encoding": "identity"}
+"""Not signed: what is between us and the service may change it."""
+
 _ERROR: Final = 300
 _CONNECT: Final = 10.0
 """Seconds until a connection, or sending a request, is given up."""
@@ -148,8 +150,8 @@ class Subscriber:
     def _http(self) -> httpx2.Client:
         # Only TLS lets both sides agree on HTTP/2; without it, it has to be known.
         if urlsplit(self._endpoint).scheme == "http":
-            return httpx2.Client(http1=False, http2=True)
-        return httpx2.Client(http2=True, verify=_tls())
+            return httpx2.Client(http1=False, http2=True, headers=_AS_IT_IS)
+        return httpx2.Client(http2=True, headers=_AS_IT_IS, verify=_tls())
 
     def _signed(self, body: bytes) -> dict[str, str]:
         request = AWSRequest("POST", self._url, headers=dict(_HEADERS), data=body)
