@@ -339,3 +339,30 @@ def settled(local: LocalKinesis, stream: str) -> None:
     client = local.client("kinesis")
     while client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]["StreamStatus"] != "ACTIVE":
         pass
+
+
+def test_a_position_that_is_refused_in_the_midst_of_a_range_brings_no_record_twice(
+    local: LocalKinesis, stream: str
+) -> None:
+    put(local, stream, *(b"%d" % number for number in range(50)))
+    wanted = Range(SourcePartition(stream, SHARD), BEGINNING, now(FAR, None, Hints()))
+    reader = open_reader(client_of(local, max_records="1", read_window_ms="60000"), [wanted], 2**30)
+
+    found = []
+    for batch in reader.batches():
+        if not found:
+            local.faults.expire(stream=stream, times=1)
+            local.faults.kms("InvalidArgumentException", "GetShardIterator", stream=stream, times=1)
+        found += [int(value) for value in batch.column("value").to_pylist()]
+
+    assert found == [*range(50)]
+
+
+def test_a_time_that_is_refused_is_not_taken_for_the_beginning(local: LocalKinesis, stream: str) -> None:
+    put(local, stream, b"old")
+    moment = int(time.time() * 1000) + 5
+    local.faults.kms("InvalidArgumentException", "GetShardIterator", stream=stream, times=1)
+
+    rows, _ = read(local, stream, at(f"AT_TIMESTAMP:{moment}"), read_window_ms="10000")
+
+    assert rows == []

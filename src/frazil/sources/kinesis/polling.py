@@ -104,7 +104,9 @@ class PollingShard:
 
     def _ask(self) -> Answer:
         if self._iterator is None:
-            place = BEGINNING if self._unfit else self._covered
+            # A place that retention has passed may be refused. All that is left is after it, from the first record on.
+            is_passed = self._unfit and self._covered.mark == Mark.SEQUENCE
+            place = BEGINNING if is_passed else self._covered
             self._iterator = iterator_at(self._client, self._partition, self._arn, place)
         return self._puller.pull(self._iterator, self._arn)
 
@@ -117,7 +119,6 @@ class PollingShard:
         kind = faults.code(error)
         if kind == faults.EXPIRED:
             return None
-        # A place that retention has passed may be refused. All that is left is after it, from the first record on.
         self._unfit += 1
         if kind in (faults.UNFIT, faults.GONE) and self._unfit <= 2:
             self._pace.refused()
@@ -128,10 +129,10 @@ class PollingShard:
         raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
 
     def _of_range(self, answer: Answer) -> Sequence[RawRecord]:
-        """The records of an answer that are in the range; of those that are partly in it, all."""
-        records = answer.records
-        if self._start.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= self._start:
-            records = [each for each in records if after(int(each.sequence)) > self._start]
+        """The records of an answer that are in what is left of the range; of those that are partly in it, all."""
+        records, covered = answer.records, self._covered
+        if covered.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= covered:
+            records = [each for each in records if after(int(each.sequence)) > covered]
         if self._end.mark == Mark.SEQUENCE and records and int(records[-1].sequence) >= self._end.value:
             records = [each for each in records if at_record(int(each.sequence)) < self._end]
         return records

@@ -73,7 +73,9 @@ class FanOutShard:
         """Read, as far as the service and the time allow."""
         trouble: str | None = None
         while self._is_time():
-            place = BEGINNING if self._unfit else self._covered
+            # A place that retention has passed may be refused. All that is left is after it, from the first record on.
+            is_passed = self._unfit and self._covered.mark == Mark.SEQUENCE
+            place = BEGINNING if is_passed else self._covered
             subscribed = False
             try:
                 with self._subscribe(str(self._partition.partition), place, self._left) as subscription:
@@ -132,9 +134,10 @@ class FanOutShard:
         return bool(wanted) and not deliver(Pulled(wanted, self._covered))
 
     def _of_range(self, records: Sequence[RawRecord]) -> Sequence[RawRecord]:
-        """The records of an event that are in the range; of those that are partly in it, all."""
-        if self._start.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= self._start:
-            return [each for each in records if after(int(each.sequence)) > self._start]
+        """The records of an event that are in what is left of the range; of those that are partly in it, all."""
+        covered = self._covered
+        if covered.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= covered:
+            return [each for each in records if after(int(each.sequence)) > covered]
         return records
 
     def _trouble(self, error: Exception) -> str | None:
@@ -149,7 +152,6 @@ class FanOutShard:
             return None
         if faults.passes(error):
             return None if kind in faults.THROTTLED else faults.cause(error)
-        # A place that retention has passed may be refused. All that is left is after it, from the first record on.
         self._unfit += 1
         if kind == faults.UNFIT and self._unfit == 1:
             return None
