@@ -321,3 +321,16 @@ def test_two_applications_read_one_stream_each_for_itself(local: LocalKinesis, w
     world.catch_up(connectors[0])
 
     assert (numbers(world), numbers(other)) == ([1, 2], [1, 2])
+
+
+def test_an_account_that_is_asked_too_often_is_no_outage(world: StreamWorld) -> None:
+    put(world, 1)
+    connector = started(world)
+    connector.cycle()
+    world.local.faults.kms("LimitExceededException", "DescribeStreamSummary", stream=world.stream)
+    world.local.faults.kms("LimitExceededException", "ListShards", stream=world.stream)
+    put(world, 2)
+
+    world.catch_up(connector)
+
+    assert numbers(world) == [1, 2]

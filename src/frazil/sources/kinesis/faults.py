@@ -64,7 +64,7 @@ def passes(error: Exception) -> bool:
 def cause(error: Exception) -> str:
     """What an error says, in one line."""
     if isinstance(error, ClientError):
-        return f"{code(error)}: {error.response['Error'].get('Message', '')}".rstrip(": ")
+        return f"{code(error)}: {error.response['Error'].get('Message', '')}".rstrip(":. ")
     return str(error)
 
 

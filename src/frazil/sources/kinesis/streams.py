@@ -56,6 +56,8 @@ class Streams:
         self._interval = interval
         self._clock = clock
         self._known: dict[str, Stream] = {}
+        self._due: set[str] = set()
+        """Streams that are to be looked at anew, whatever is known of them."""
 
     def arn(self, stream: str) -> str | None:
         """The ARN of a stream that is not known by its name alone."""
@@ -81,7 +83,8 @@ class Streams:
 
     def find(self, streams: Collection[str]) -> dict[str, Stream]:
         """Those of the streams that exist."""
-        found = {name: self._kept(name, self._interval) or self._look(name) for name in streams}
+        kept = {name: None if name in self._due else self._kept(name, self._interval) for name in streams}
+        found = {name: stream or self._look(name) for name, stream in kept.items()}
         return {name: stream for name, stream in found.items() if stream is not None}
 
     def identities(self, streams: Collection[str]) -> dict[str, TopicFacts]:
@@ -89,14 +92,14 @@ class Streams:
         found = {}
         for name in streams:
             known = self._known.get(name) or self._look(name)
-            summary = self._summary(name)
-            if summary is not None and known is not None:
-                found[name] = self._facts(name, summary, known.facts.partitions)
+            facts = None if known is None else self._identity(name, known)
+            if facts is not None:
+                found[name] = facts
         return found
 
     def forget(self, stream: str) -> None:
         """Have a stream looked at anew when it is asked for."""
-        self._known.pop(stream, None)
+        self._due.add(stream)
 
     def _kept(self, name: str, seconds: float) -> Stream | None:
         known = self._known.get(name)
@@ -110,8 +113,9 @@ class Streams:
             if kept is not None and faults.passes(error):
                 return kept
             raise faults.translate(error, self._address, f"describe the stream {name}") from error
+        self._due.discard(name)
         if found is None:
-            self.forget(name)
+            self._known.pop(name, None)
         else:
             self._known[name] = found
         return found
@@ -125,9 +129,15 @@ class Streams:
         hash_keys = {SourcePartition(name, each["ShardId"]): range_of(each) for each in shards}
         return Stream(self._facts(name, summary, partitions), hash_keys, time.monotonic())
 
-    def _summary(self, name: str) -> dict[str, Any] | None:
-        with faults.asking(self._address, f"describe the stream {name}"):
-            return self._described(name)
+    def _identity(self, name: str, known: Stream) -> TopicFacts | None:
+        try:
+            summary = self._described(name)
+        except (ClientError, BotoCoreError) as error:
+            if faults.code(error) in faults.THROTTLED and self._kept(name, _STALE):
+                # An account may ask 20 times a second, of all its streams: the next look tells what this one would.
+                return known.facts
+            raise faults.translate(error, self._address, f"describe the stream {name}") from error
+        return None if summary is None else self._facts(name, summary, known.facts.partitions)
 
     def _described(self, name: str) -> dict[str, Any] | None:
         try:
