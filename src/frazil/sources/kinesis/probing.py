@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -35,15 +35,26 @@ class Prober:
         self._clock = clock
         self._pool = ThreadPoolExecutor(_AT_ONCE, "frazil-probes")
 
-    def look(self, shards: Sequence[SourcePartition]) -> None:
+    def look(self, shards: Sequence[SourcePartition], others: Collection[SourcePartition]) -> None:
         """Look at shards whose readers found nothing, and note what is found.
 
+        Args:
+            shards: those to look at.
+            others: further ones that are read, quiet or not.
+
         Raises:
-            StreamUnavailable: none of them could be looked at.
+            StreamUnavailable: none of them could be looked at, nor has any other given an answer since it failed.
         """
-        troubles = [*self._pool.map(self._trouble, shards)]
-        if shards and all(troubles):
-            raise StreamUnavailable(self._address, f"say what is in {shards[0]}", str(troubles[0]))
+        for each, trouble in zip(shards, self._pool.map(self._trouble, shards), strict=True):
+            self._watch.of(each).trouble = trouble
+        failed = [each for each in shards if self._watch.of(each).trouble]
+        if failed and all(self._watch.of(each).trouble for each in (*shards, *others)):
+            raise StreamUnavailable(
+                self._address, f"say what is in {failed[0]}", str(self._watch.of(failed[0]).trouble)
+            )
+        # Who is refused, or gets no answer, asks no sooner than otherwise. An outage is asked about until it ends.
+        for each in failed:
+            self._watch.of(each).looked_at = time.monotonic()
 
     def close(self) -> None:
         """Look at nothing any more."""
@@ -62,7 +73,9 @@ class Prober:
             elif not faults.passes(error):
                 # Whatever it is, a reader says it better: the shard is read again.
                 known.iterator, known.is_quiet = None, code == faults.EXPIRED
-            elif code not in faults.THROTTLED:
+            elif code in faults.THROTTLED:
+                known.looked_at = time.monotonic()
+            else:
                 return faults.cause(error)
         return None
 

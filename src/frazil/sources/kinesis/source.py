@@ -94,8 +94,8 @@ class KinesisSource:
         there = [each for each in partitions if each.topic in known and each in known[each.topic].hash_keys]
         if self._poll is not None:
             due = time.monotonic() - self._poll
-            quiet = [each for each in there if self._watch.of(each).is_quiet]
-            self._prober.look([each for each in quiet if self._watch.of(each).looked_at <= due])
+            quiet = [each for each in there if self._watch.of(each).was_quiet_at(due)]
+            self._prober.look(quiet, [each for each in there if each not in quiet and not self._watch.of(each).ended])
         return {each: self._end(each, known[each.topic]) for each in there}
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:

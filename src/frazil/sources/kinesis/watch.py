@@ -55,6 +55,9 @@ class Watched:
     held: str | None = None
     """The error by which its records cannot be had until somebody sees to it."""
 
+    trouble: str | None = None
+    """Why the service did not say what is in it, when it was looked at last."""
+
     rate: float | None = None
     """Records that come in a millisecond, about."""
 
@@ -63,6 +66,7 @@ class Watched:
         now = time.monotonic()
         hints = covered.hints or Hints()
         self.covered, self.is_quiet, self.looked_at = covered, covered.is_quiet, now
+        self.trouble = None
         self.not_before = max(self.not_before, hints.not_before)
         self.keep(hints.iterator, now)
         self.read_through = staged.read_through or self.read_through
@@ -100,6 +104,15 @@ class Watched:
             return Rest(max(0.0, self.looked_at + poll - time.monotonic()))
         left = self._seconds_owed
         return Rest(left) if left > 0 else None
+
+    def was_quiet_at(self, moment: float) -> bool:
+        """Whether nothing was there when somebody looked last, and that not after a time of the monotonic clock."""
+        return self.is_quiet and self.looked_at <= moment
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was read to its end."""
+        return self.covered is not None and self.covered.ended
 
     @property
     def is_due(self) -> bool:
