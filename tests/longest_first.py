@@ -36,6 +36,7 @@ SECONDS: Final = {
     "tests/integration/test_rejected.py": 39,
     "tests/snowflake/test_query_hostile.py": 38,
     "tests/integration/test_pruned.py": 36,
+    "tests/integration/test_stream_faults.py": 36,
     "tests/integration/test_streams.py": 35,
     "tests/sources/test_skipping.py": 34,
     "tests/tables/jvm/test_launching.py": 34,
