@@ -115,7 +115,12 @@ class Store:
         server = ThreadedMotoServer(LOOPBACK, port, verbose=False)
         server.start()
         try:
-            yield cls(port)
+            store = cls(port)
+            try:
+                yield store
+            finally:
+                # That, too, belongs to the process, and the next one to use moto may have no keys.
+                store.require_signatures(yes=False)
         finally:
             server.stop()
 
