@@ -59,30 +59,20 @@ def numbers(world: StreamWorld) -> list[object]:
     return [value["number"] for value in world.values()]
 
 
-def test_a_quiet_shard_that_is_throttled_is_asked_no_more_often_than_otherwise(world: StreamWorld) -> None:
+@pytest.mark.parametrize("fault", ["throttle", "fail"])
+def test_a_quiet_shard_that_is_throttled_or_fails_is_asked_no_more_often_than_otherwise(
+    world: StreamWorld, fault: str
+) -> None:
     connector = following(world, poll=0.3)
-    refused = world.local.faults.throttle("GetRecords", stream=world.stream, shard=shard_id(0))
+    met = getattr(world.local.faults, fault)("GetRecords", stream=world.stream, shard=shard_id(0))
     began = time.monotonic()
-    while not refused.happened:
+    while not met.happened:
         connector.cycle()
 
     for _ in range(40):
         connector.cycle()
 
-    assert refused.happened <= 1 + (time.monotonic() - began) / 0.3
-
-
-def test_a_quiet_shard_that_fails_is_asked_no_more_often_than_otherwise(world: StreamWorld) -> None:
-    connector = following(world, poll=0.3)
-    failed = world.local.faults.fail("GetRecords", stream=world.stream, shard=shard_id(0))
-    began = time.monotonic()
-    while not failed.happened:
-        connector.cycle()
-
-    for _ in range(40):
-        connector.cycle()
-
-    assert failed.happened <= 1 + (time.monotonic() - began) / 0.3
+    assert met.happened <= 1 + (time.monotonic() - began) / 0.3
 
 
 @pytest.mark.parametrize("trouble", ["failure", "reset"])

@@ -19,7 +19,7 @@ from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.pace import Pace
 from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, at_record, bounds
 from frazil.sources.kinesis.pulling import Answer, Puller
-from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, RawRecord
+from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, RawRecord, behind
 
 _PATIENCE: Final = 30.0
 """Seconds a range with a known end is read at least: others wait for all of it."""
@@ -130,9 +130,7 @@ class PollingShard:
 
     def _of_range(self, answer: Answer) -> Sequence[RawRecord]:
         """The records of an answer that are in what is left of the range; of those that are partly in it, all."""
-        records, covered = answer.records, self._covered
-        if covered.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= covered:
-            records = [each for each in records if after(int(each.sequence)) > covered]
+        records = behind(answer.records, self._covered)
         if self._end.mark == Mark.SEQUENCE and records and int(records[-1].sequence) >= self._end.value:
             records = [each for each in records if at_record(int(each.sequence)) < self._end]
         return records

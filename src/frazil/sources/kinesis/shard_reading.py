@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from frazil.sources.kinesis.positions import KinesisPosition
+from frazil.sources.kinesis.positions import KinesisPosition, Mark, after
 
 
 class RawRecord(NamedTuple):
@@ -50,6 +50,16 @@ class Outcome:
 
     trouble: str | None = None
     """Why the service gave nothing at all, where it may yet."""
+
+
+def behind(records: Sequence[RawRecord], covered: KinesisPosition) -> Sequence[RawRecord]:
+    """Those of the records of one answer that a position does not cover; of one that it covers in part, all.
+
+    An answer may begin earlier than where it was asked for: at the oldest record, where the place itself was refused.
+    """
+    if covered.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= covered:
+        return [each for each in records if after(int(each.sequence)) > covered]
+    return records
 
 
 Deliver = Callable[[Pulled], bool]

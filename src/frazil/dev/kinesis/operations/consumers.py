@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any, Final
 
 from frazil.dev.kinesis.engine import Engine
 from frazil.dev.kinesis.failures import in_use, invalid, limit_exceeded, not_found
 from frazil.dev.kinesis.model import Consumer, Stream
-from frazil.dev.kinesis.operations.naming import consumer_of_arn
+from frazil.dev.kinesis.operations.naming import consumer_of_arn, name_in, next_token
 
 MOST_CONSUMERS: Final = 20
 """How many a stream may have."""
@@ -51,12 +49,12 @@ def describe_stream_consumer(engine: Engine, given: dict[str, Any]) -> dict[str,
 def list_stream_consumers(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """A stream's consumers, by the page."""
     stream = engine.stream_of_arn(given["StreamARN"])
-    after = _after(given["NextToken"]) if "NextToken" in given else ""
+    after = name_in(given["NextToken"]) if "NextToken" in given else ""
     limit = given.get("MaxResults", _LISTED)
     found = [consumer for name, consumer in sorted(stream.consumers.items()) if name > after]
     listed: dict[str, Any] = {"Consumers": [describe(engine, consumer) for consumer in found[:limit]]}
     if len(found) > limit:
-        listed["NextToken"] = base64.urlsafe_b64encode(found[limit - 1].name.encode()).decode()
+        listed["NextToken"] = next_token(found[limit - 1].name)
     return listed
 
 
@@ -83,13 +81,6 @@ def _named(engine: Engine, given: dict[str, Any]) -> tuple[Stream, Consumer]:
     if name not in stream.consumers:
         raise not_found(f"Consumer {name} of stream {stream.name} not found.")
     return stream, stream.consumers[name]
-
-
-def _after(token: str) -> str:
-    try:
-        return base64.urlsafe_b64decode(token).decode()
-    except (binascii.Error, ValueError):
-        raise invalid("Invalid NextToken.") from None
 
 
 OPERATIONS: Final = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any
 
 from frazil.dev.kinesis import iterators
@@ -61,3 +63,20 @@ def rehearsed(given: dict[str, Any]) -> None:
     """
     if given.get("DryRun"):
         raise Refused("DryRunOperationException", "The request would have succeeded.")
+
+
+def next_token(name: str) -> str:
+    """What a list goes on with behind the stream or consumer of that name."""
+    return base64.urlsafe_b64encode(name.encode()).decode()
+
+
+def name_in(token: str) -> str:
+    """The name behind which a list goes on.
+
+    Raises:
+        Refused: the token is none of `next_token`.
+    """
+    try:
+        return base64.urlsafe_b64decode(token).decode()
+    except (binascii.Error, ValueError):
+        raise invalid("Invalid NextToken.") from None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any, Final
 
 from frazil.dev.kinesis.engine import Engine
-from frazil.dev.kinesis.failures import in_use, invalid, validation
+from frazil.dev.kinesis.failures import in_use, validation
 from frazil.dev.kinesis.model import Shard, Stream
-from frazil.dev.kinesis.operations.naming import stream_of
+from frazil.dev.kinesis.operations.naming import name_in, next_token, stream_of
 
 ON_DEMAND_SHARDS: Final = 4
 """How many shards an on-demand stream begins with."""
@@ -81,7 +79,7 @@ def list_streams(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """The names of streams, by the page."""
     after, limit = given.get("ExclusiveStartStreamName", ""), given.get("Limit", _LISTED)
     if "NextToken" in given:
-        after = _named(given["NextToken"])
+        after = name_in(given["NextToken"])
     found = [stream for stream in engine.streams() if stream.name > after]
     shown = found[:limit]
     listed: dict[str, Any] = {
@@ -99,7 +97,7 @@ def list_streams(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
         ],
     }
     if len(found) > limit:
-        listed["NextToken"] = base64.urlsafe_b64encode(shown[-1].name.encode()).decode()
+        listed["NextToken"] = next_token(shown[-1].name)
     return listed
 
 
@@ -139,13 +137,6 @@ def describe_child(shard: Shard) -> dict[str, Any]:
 def hash_key_range(shard: Shard) -> dict[str, str]:
     """The hash keys a shard has."""
     return {"StartingHashKey": str(shard.first_hash), "EndingHashKey": str(shard.last_hash)}
-
-
-def _named(token: str) -> str:
-    try:
-        return base64.urlsafe_b64decode(token).decode()
-    except (binascii.Error, ValueError):
-        raise invalid("Invalid NextToken.") from None
 
 
 OPERATIONS: Final = {

@@ -6,7 +6,7 @@ A consumer may subscribe to a shard once in five seconds. Whoever plans the next
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Final, Protocol
@@ -19,7 +19,7 @@ from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.fan_out.subscription import Event, Subscription
 from frazil.sources.kinesis.pace import Pace
 from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, bounds
-from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, RawRecord
+from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, behind
 
 AGAIN: Final = 5.0
 """Seconds from one subscription of a consumer to a shard to the next."""
@@ -124,7 +124,7 @@ class FanOutShard:
 
     def _take(self, event: Event, deliver: Deliver) -> bool:
         """Hand an event's records on; whether the task has enough."""
-        wanted = self._of_range(event.records)
+        wanted = behind(event.records, self._covered)
         if event.continuation is None:
             self._covered = END
         else:
@@ -132,13 +132,6 @@ class FanOutShard:
             place = event.records[-1].sequence if event.records else event.continuation
             self._covered = max(self._covered, after(int(place)))
         return bool(wanted) and not deliver(Pulled(wanted, self._covered))
-
-    def _of_range(self, records: Sequence[RawRecord]) -> Sequence[RawRecord]:
-        """The records of an event that are in what is left of the range; of those that are partly in it, all."""
-        covered = self._covered
-        if covered.mark == Mark.SEQUENCE and records and after(int(records[0].sequence)) <= covered:
-            return [each for each in records if after(int(each.sequence)) > covered]
-        return records
 
     def _trouble(self, error: Exception) -> str | None:
         """Be ready to try again after no subscription came about: what the error says of the service.
