@@ -16,6 +16,9 @@ _GAP: Final = 0.2
 _LONGEST: Final = 2.0
 """Seconds after which a call that was refused is tried again, at most."""
 
+_MARGIN: Final = 0.05
+"""Seconds more than an answer costs: two calls need not be under way for the same time."""
+
 
 class Pace:
     """When the next call for a shard is due; times are seconds on the monotonic clock."""
@@ -36,10 +39,10 @@ class Pace:
         """When that is, in ms since the epoch."""
         return int((time.time() + self.seconds_left) * 1000)
 
-    def answered(self, size: int) -> None:
-        """An answer of that many bytes has come."""
+    def answered(self, size: int, asked: float) -> None:
+        """An answer of that many bytes has come to what was asked then: the service counts from there."""
         self._refusals = 0
-        self._ready = time.monotonic() + max(_GAP, size / self._rate)
+        self._ready = asked + _MARGIN + max(_GAP, size / self._rate)
 
     def refused(self) -> None:
         """A call was refused, or failed: wait longer each time, and not when all others do."""

@@ -71,7 +71,9 @@ class PollingShard:
         trouble: str | None = None
         while self._is_time():
             try:
-                answer = self._ask()
+                iterator = self._iterator or self._new_iterator()
+                asked = time.monotonic()
+                answer = self._puller.pull(iterator, self._arn)
             except (ClientError, BotoCoreError) as error:
                 if faults.code(error) in faults.HELD:
                     return self._outcome(read_through, held=faults.code(error))
@@ -79,7 +81,7 @@ class PollingShard:
                 continue
             trouble = None
             self._unfit = 0
-            self._pace.answered(answer.size)
+            self._pace.answered(answer.size, asked)
             self._iterator = answer.iterator
             wanted = self._of_range(answer)
             self._covered = self._cover(answer)
@@ -102,13 +104,12 @@ class PollingShard:
             return False
         return not self._wait(left)
 
-    def _ask(self) -> Answer:
-        if self._iterator is None:
-            # A place that retention has passed may be refused. All that is left is after it, from the first record on.
-            is_passed = self._unfit and self._covered.mark == Mark.SEQUENCE
-            place = BEGINNING if is_passed else self._covered
-            self._iterator = iterator_at(self._client, self._partition, self._arn, place)
-        return self._puller.pull(self._iterator, self._arn)
+    def _new_iterator(self) -> str:
+        # A place that retention has passed may be refused. All that is left is after it, from the first record on.
+        is_passed = self._unfit and self._covered.mark == Mark.SEQUENCE
+        place = BEGINNING if is_passed else self._covered
+        self._iterator = iterator_at(self._client, self._partition, self._arn, place)
+        return self._iterator
 
     def _trouble(self, error: Exception) -> str | None:
         """Be ready to go on after an error: what it says of the service; raises where waiting does not help."""
