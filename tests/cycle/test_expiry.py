@@ -106,9 +106,8 @@ def test_when_a_quiet_shard_was_read_is_committed_at_least_every_hour(world: Wor
         world.cluster.moment = BEGAN + minute * 60_000
         connector.cycle()
 
-    # Once the shard is known to be quiet, two hours make two commits.
     assert len(world.table.history) - before == 2
-    assert channel(world, shard(0)).read_through == BEGAN + 122 * 60_000
+    assert channel(world, shard(0)).read_through == BEGAN + 120 * 60_000
 
 
 def test_a_connector_that_ends_leaves_behind_by_when_quiet_shards_were_read(world: World) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -23,12 +23,23 @@ from frazil.sources.base import Source, TopicFacts
 from frazil.tables.rules.tokens import Tokens
 
 _WORTH: Final = 60_000
-"""Milliseconds by which quiet channels have to have moved for a table to be said to hold something."""
+"""Milliseconds by which quiet channels have to have moved here for a table to be said to hold something."""
 
 _OFTEN: Final = 60 * 60_000
 """Milliseconds after which how far quiet channels are read is committed by itself."""
 
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Known:
+    """What one commit of a table says of how far its channels were read."""
+
+    committed: dict[SourcePartition, int]
+    """Up to when each was, in ms since the epoch."""
+
+    since: int | None = None
+    """Up to when quiet ones were known to be read here when that was asked first."""
 
 
 class Expiry:
@@ -39,16 +50,18 @@ class Expiry:
         self._source = source
         self._opener = opener
         self._skip = skip
-        self._since: dict[tuple[TableName, str], int] = {}
-        """Up to when quiet channels of a table were known to be read when it last committed, by that commit."""
+        self._known: dict[TableName, tuple[str, Known]] = {}
+        """What the commit says from which a table goes on, by that commit."""
 
     def look(self, tables: Iterable[OpenTable], facts: Mapping[str, TopicFacts]) -> None:
-        """Look at what retention may have passed.
+        """Look at what retention may have passed; commit by when quiet channels were read if that is overdue.
 
         Raises:
             RecordsExpired: records may be gone, and the configuration says to stop.
         """
         for opened in tables:
+            if self._unsaid(opened) >= _OFTEN:
+                self._opener.move(opened, opened.tokens)
             found = doubts(opened.tokens, {each: facts[each] for each in opened.topics & facts.keys()})
             if not found:
                 continue
@@ -66,7 +79,7 @@ class Expiry:
             self._opener.move(opened, passed_over(opened.tokens, found, time.time_ns() // 1_000_000))
 
     def note(self, tables: Iterable[OpenTable], starts: Mapping[SourcePartition, Position]) -> None:
-        """Keep in mind by when nothing was behind tokens; commit it where nothing else has been for long."""
+        """Keep in mind by when nothing was behind tokens."""
         through = self._source.read_through(starts)
         if not through:
             return
@@ -80,16 +93,33 @@ class Expiry:
             }
             if not moved:
                 continue
-            key = (opened.table.name, opened.tokens.commit)
             newest = max(through[each] for each in moved)
-            since = self._since.get(key)
-            if since is None:
-                self._since = {each: at for each, at in self._since.items() if each[0] != opened.table.name}
-                since = self._since[key] = newest
+            known = self._remember(opened)
+            known.since = known.since or newest
             opened.tokens = opened.tokens.with_channels(moved, opened.tokens.topics)
-            opened.holds = opened.holds or newest - since >= _WORTH
-            if newest - since >= _OFTEN:
-                self._opener.move(opened, opened.tokens)
+            opened.holds = opened.holds or newest - known.since >= _WORTH
+
+    def settle(self, tables: Iterable[OpenTable]) -> None:
+        """Have tables hold something whose quiet channels were last said to be read long ago; no cycle is to follow."""
+        for opened in tables:
+            opened.holds = opened.holds or self._unsaid(opened) >= _OFTEN
+
+    def _unsaid(self, opened: OpenTable) -> int:
+        """Milliseconds by which a channel was read further than its table's commit says, at most."""
+        committed = self._remember(opened).committed
+        channels = opened.tokens.channels()
+        return max(
+            ((it.read_through or 0) - committed.get(each, it.read_through or 0) for each, it in channels), default=0
+        )
+
+    def _remember(self, opened: OpenTable) -> Known:
+        """What the commit says from which a table goes on: its tokens here may have been read further since."""
+        commit, known = self._known.get(opened.table.name, (None, None))
+        if known is None or commit != opened.tokens.commit:
+            channels = opened.tokens.channels()
+            known = Known({each: it.read_through for each, it in channels if it.read_through is not None})
+            self._known[opened.table.name] = opened.tokens.commit, known
+        return known
 
 
 def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:

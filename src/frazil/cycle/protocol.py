@@ -253,6 +253,7 @@ class Ingestion:
 
     def settle(self) -> None:
         """Commit how far quiet tables have come; no cycle is to follow."""
+        self._expiry.settle(self._set.working().values())
         self._committing.settle()
 
     def close(self) -> None:

@@ -32,6 +32,7 @@ def local() -> Iterator[LocalKinesis]:
 def world(local: LocalKinesis, monkeypatch: pytest.MonkeyPatch) -> Iterator[StreamWorld]:
     """A stream of two shards."""
     monkeypatch.setattr("frazil.sources.kinesis.pace._GAP", 0.0)
+    monkeypatch.setattr("frazil.sources.kinesis.pace._MARGIN", 0.0)
     found = StreamWorld(local, f"probed{next(_names)}")
     local.provide(found.stream, 2)
     with capture_logs():

@@ -31,6 +31,7 @@ def local() -> Iterator[LocalKinesis]:
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls follow one another without a pause: the quotas are off."""
     monkeypatch.setattr("frazil.sources.kinesis.pace._GAP", 0.0)
+    monkeypatch.setattr("frazil.sources.kinesis.pace._MARGIN", 0.0)
 
 
 class Stream:
