@@ -41,6 +41,7 @@ ROWS = (
     ("frazil.kinesis.fan.out.window.ms", "60000", "4999", None),
     ("frazil.kinesis.discovery.interval.ms", "1000", "1s", None),
     ("errors.deadletterqueue.stream.name", "dead", "dead letters", None),
+    ("frazil.output.stream", "out", "the output", None),
 )
 
 BESIDE: dict[str, Texts] = {
@@ -74,16 +75,6 @@ def test_the_least_configuration_reads_from_the_oldest_record_by_polling_json_wi
         "fan_out_window_ms": "10000",
     }
     assert pickle.loads(pickle.dumps(settings)) == settings
-
-
-def test_an_output_stream_is_refused_rather_than_never_written_to() -> None:
-    found = problems({"frazil.output.stream": "out"})
-
-    assert list(found) == ["frazil.output.stream"]
-    assert (
-        "'out' is refused: republishing accepted records into a stream is not built yet"
-        in found["frazil.output.stream"]
-    )
 
 
 @pytest.mark.parametrize(("key", "good", "read"), [(key, good, read) for key, good, _, read in ROWS])
@@ -182,13 +173,25 @@ def test_what_is_a_secret_is_in_the_client_and_nowhere_else() -> None:
         ({"frazil.kinesis.streams.regex": "d.*"}, ["frazil.kinesis.streams"]),
     ],
 )
-def test_a_dead_letter_stream_that_is_read_itself_is_refused(read: Texts, without: list[str]) -> None:
+@pytest.mark.parametrize("key", ["errors.deadletterqueue.stream.name", "frazil.output.stream"])
+def test_a_stream_that_is_written_to_and_read_as_well_is_refused(read: Texts, without: list[str], key: str) -> None:
     name = ARN.rpartition("/")[2] if ARN in read.values() else "dead"
 
-    found = problems({**read, "errors.deadletterqueue.stream.name": name}, without=without)
+    found = problems({**read, key: name}, without=without)
 
-    assert list(found) == ["errors.deadletterqueue.stream.name"]
-    assert f"is {name!r}, which" in found["errors.deadletterqueue.stream.name"]
+    assert list(found) == [key]
+    assert f"is {name!r}, which" in found[key]
+
+
+def test_rejected_and_accepted_records_go_to_two_streams() -> None:
+    found = problems({"errors.deadletterqueue.stream.name": "other", "frazil.output.stream": "other"})
+
+    assert list(found) == ["frazil.output.stream"]
+    assert "Write another stream" in found["frazil.output.stream"]
+
+
+def test_a_connector_of_kafka_has_no_output_stream() -> None:
+    assert list(problems_of_kafka({"frazil.output.stream": "out"})) == ["frazil.output.stream"]
 
 
 def test_a_dead_letter_stream_beside_a_pattern_that_does_not_match_all_of_it_is_taken() -> None:

@@ -21,7 +21,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.errors import BrokerUnavailable
 from frazil.model import Column, Primitive, Reject, TableName
 from frazil.records.rejects import RejectReason, rejects_of
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.rules.stages import Stage
 from frazil.tables.rules.tokens import Tokens
 
@@ -67,7 +67,9 @@ class Scene:
         (found,) = rejects_of(pa.Table.from_batches([batch([value])]), "project", {0: RejectReason("no", "n")}).tables
         pq.write_table(found, path)
         stage = Stage.begin("SHOP", before.commit)
-        listed = reject_lists.write_list(self.opened.table, stage, [str(path)], before.rejects)
+        listed = outbox.write_list(
+            self.opened.table, outbox.new_path(self.opened.table, stage.reject_list), stage, [str(path)], before.rejects
+        )
         self.opened.tokens = Tokens("shop", stage.id, "owner", 1, rejects=listed.path)
 
     def deliver(self) -> None:

@@ -14,7 +14,7 @@ from tests.cycle.memory import settings
 from frazil.cycle import orphan_cleanup
 from frazil.cycle.orphan_cleanup import OrphanCleanup, sweep
 from frazil.model import TableName
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.rules import orphans
 from frazil.tables.rules.orphans import Note
 from frazil.tables.rules.stages import Stage
@@ -78,7 +78,7 @@ class Table:
         return old(self.data / stage.data_file(1).format(f"{attempt}00000"))
 
     def rejected(self, stage: Stage, attempt: str) -> Path:
-        return old(Path(reject_lists.directory(self)) / stage.reject_file(1).format(f"{attempt}00000"))  # type: ignore[arg-type]
+        return old(Path(outbox.directory(self)) / stage.reject_file(1).format(f"{attempt}00000"))  # type: ignore[arg-type]
 
 
 def old(path: Path) -> Path:
@@ -124,8 +124,9 @@ def test_a_chain_of_reject_lists_that_takes_too_long_to_read_does_not_keep_orpha
     base = table.commit
     for _ in range(200):
         made = stage(base)
-        path = str(Path(reject_lists.directory(table)) / made.reject_file(1).format("1"))  # type: ignore[arg-type]
-        table.newest = reject_lists.write_list(table, made, [path], table.newest).path  # type: ignore[arg-type]
+        path = str(Path(outbox.directory(table)) / made.reject_file(1).format("1"))  # type: ignore[arg-type]
+        listed = outbox.new_path(table, made.reject_list)  # type: ignore[arg-type]
+        table.newest = outbox.write_list(table, listed, made, [path], table.newest).path  # type: ignore[arg-type]
         base = made.id
     table.commit, table.seconds_a_read = base, 0.01
     lost = stage(base)

@@ -9,7 +9,7 @@ from tests.support.waiting import caught_up, tokens, until_state
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import InvalidRecord
-from frazil.tables.reject_lists import undelivered
+from frazil.tables.outbox import undelivered
 from frazil.testing.produce import record
 from frazil.testing.records import produce, produce_transaction
 from frazil.testing.topics import add_partitions, group_offsets, set_group_offsets, wait_until

@@ -31,7 +31,7 @@ from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, SchemaRace, StorageUnavailable, TableNotSupported
 from frazil.model import Conversion, TableName
 from frazil.queries.library import _CATALOGS
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.iceberg import table as tables
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import iceberg_catalog
@@ -241,7 +241,7 @@ def test_rejects_are_kept_on_s3_and_every_list_leads_to_the_one_before(
     ]
     table = opened(spark, catalog, topic)
     (owned,) = connector._ingestion.tables.values()
-    lists = list(reject_lists.undelivered(table, owned.tokens.rejects))
+    lists = list(outbox.undelivered(table, owned.tokens.rejects))
     assert sorted(values) == [[b"first"], [b"second"]]
     assert [len(each.files) for each in lists] == [1, 1]
     assert rows_of(connector, catalog, topic, gaps={0: [5, 6]}) == 5

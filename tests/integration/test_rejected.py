@@ -23,7 +23,7 @@ from frazil.cycle.planning import SPLIT, spread
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import InvalidRecord, UnfitValue
 from frazil.model import Range, SourcePartition
-from frazil.tables.reject_lists import undelivered
+from frazil.tables.outbox import undelivered
 from frazil.testing import iceberg
 from frazil.testing.records import produce
 from frazil.testing.topics import create_topic, wait_until

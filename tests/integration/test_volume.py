@@ -22,7 +22,7 @@ from frazil import Connector
 from frazil.cycle import CycleReport
 from frazil.dev.kafka import KafkaBroker
 from frazil.model import Staged, StageFailure, Task
-from frazil.tables.reject_lists import undelivered
+from frazil.tables.outbox import undelivered
 from frazil.testing import iceberg
 from frazil.testing.produce import record
 from frazil.testing.topics import create_topic, delete_topic, wait_until

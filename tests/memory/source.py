@@ -382,6 +382,9 @@ class MemorySource:
     def dead_letters(self) -> None:
         """Nowhere."""
 
+    def output(self) -> None:
+        """Nowhere."""
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from tests.pipes.default.chunks import columns
 from tests.support.channels import offsets
@@ -185,6 +186,50 @@ def test_what_opens_the_storage_is_not_shown(task: Task) -> None:
     opened = replaced(task, data_access={"s3.secret-access-key": "hush"}, rejects_access={"adls.token": "hush"})
 
     assert "hush" not in repr(opened)
+
+
+def test_records_that_became_rows_are_kept_as_they_were_read_to_be_sent_on(task: Task, tmp_path: Path) -> None:
+    staged = only(stage(sending_on(task, tmp_path)))
+
+    assert staged.output is not None
+    assert Path(staged.output).match("output/output-7-*[0-9].parquet")
+    kept = pq.read_table(staged.output.removeprefix("file:")).to_pylist()
+    assert [each["offset"] for each in kept] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
+    assert [bytes(each["value"]) for each in kept] == [b'{"number": %d}' % number for number in range(10)]
+
+
+def test_with_a_bad_record_that_ends_a_range_only_what_came_before_it_is_sent_on(task: Task, tmp_path: Path) -> None:
+    staged = only(stage(replace(sending_on(task, tmp_path), tolerance="none")))
+
+    (output,) = (tmp_path / "output").iterdir()
+    assert f"file:{output}" == staged.output
+    assert pq.read_table(output).column("offset").to_pylist() == [0, 1, 2, 3, 4]
+
+
+def test_what_is_staged_again_for_a_new_column_is_not_kept_to_be_sent_on(task: Task, tmp_path: Path) -> None:
+    (part,) = task.tables
+    growing = sending_on(
+        replaced(task, shape=replace(part.shape, columns=columns(other="long"), evolves=True)), tmp_path
+    )
+
+    staged = only(stage(growing))
+
+    assert (list(staged.drift), staged.output) == (["number"], None)
+    assert not (tmp_path / "output").exists()
+
+
+def test_an_attempt_that_fails_after_all_leaves_nothing_to_be_sent_on(task: Task, tmp_path: Path) -> None:
+    (tmp_path / "rejects").write_text("a file where a directory should be")
+
+    staged = stage(sending_on(task, tmp_path))
+
+    assert staged.failure is not None
+    assert [*(tmp_path / "output").iterdir()] == []
+
+
+def sending_on(task: Task, directory: Path) -> Task:
+    """The task of a connector that sends accepted records on."""
+    return replaced(task, output_path=f"file:{directory}/output/output-7-{{}}.parquet")
 
 
 def test_storage_that_fails_is_a_value_and_its_secrets_are_not(task: Task, caplog: pytest.LogCaptureFixture) -> None:

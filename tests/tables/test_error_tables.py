@@ -16,7 +16,7 @@ from frazil.model import Column, Primitive, TableName
 from frazil.records.rejects import RejectReason, rejects_of
 from frazil.tables.base import WritableTable
 from frazil.tables.error_tables import ErrorTable
-from frazil.tables.reject_lists import RejectList
+from frazil.tables.outbox import OutboxList
 from frazil.tables.rules.error_tables import columns, mark
 
 ORDERS = TableName(("public",), "ORDERS")
@@ -32,7 +32,7 @@ class Set:
         self.catalog.create(ORDERS, [Column(1, "n", Primitive("long"))], {})
         self.table: WritableTable = self.catalog.open(ORDERS, None, None)  # type: ignore[arg-type]
         self.errors = ErrorTable(self.catalog, self.table, "SHOP")
-        self.lists: list[RejectList] = []
+        self.lists: list[OutboxList] = []
         """Newest first."""
 
         self._directory = directory
@@ -45,9 +45,9 @@ class Set:
         (found,) = rejects_of(read, "project", {row: RejectReason("no", "n") for row in range(len(values))}).tables
         pq.write_table(found, path)
         previous = self.lists[0].path if self.lists else None
-        self.lists.insert(0, RejectList(f"list-{number}", f"commit-{number}", (str(path),), previous, 1000))
+        self.lists.insert(0, OutboxList(f"list-{number}", f"commit-{number}", (str(path),), previous, 1000))
 
-    def append(self, lists: list[RejectList] | None = None) -> int:
+    def append(self, lists: list[OutboxList] | None = None) -> int:
         return self.errors.append(self.lists if lists is None else lists, "shop")
 
     def rows(self) -> list[str]:

@@ -38,6 +38,7 @@ READ_WINDOW: Final = "frazil.kinesis.read.window.ms"
 FAN_OUT_WINDOW: Final = "frazil.kinesis.fan.out.window.ms"
 DISCOVERY: Final = "frazil.kinesis.discovery.interval.ms"
 DEAD_LETTERS: Final = "errors.deadletterqueue.stream.name"
+OUTPUT: Final = "frazil.output.stream"
 
 SHARED: Final = "SHARED_THROUGHPUT"
 FAN_OUT: Final = "ENHANCED_FAN_OUT"
@@ -207,6 +208,10 @@ class KinesisSettings(SourceSettings):
     """The stream that rejected records go to, with their own bytes, once they are committed; with
     `errors.tolerance=all`. It has to exist."""
 
+    output_stream: Annotated[str | None, values.by(streams.name)] = Field(validation_alias=Keys(OUTPUT), default=None)
+    """The stream that accepted records go on to, with their own bytes and partition keys, once they are committed: each
+    at least once. It has to exist."""
+
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""
         if self.dead_letter_stream is not None:
@@ -280,7 +285,11 @@ class KinesisSettings(SourceSettings):
         found.problems += _position(given)
         found.problems += _consumer(given)
         found.problems += _credentials(given)
-        found.problems += _dead_letters(given)
+        found.problems += _written(given, DEAD_LETTERS)
+        found.problems += _written(given, OUTPUT)
+        if given.get(OUTPUT) is not None and given.get(OUTPUT) == given.get(DEAD_LETTERS):
+            reason = f"is {given[OUTPUT]!r}, as is {DEAD_LETTERS}: nobody could tell them apart. Write another stream."
+            found.problems.append(Problem(OUTPUT, reason))
         return found
 
     @classmethod
@@ -345,17 +354,17 @@ def _credentials(given: Mapping[str, str]) -> Iterator[Problem]:
         yield Problem(PROFILE, f"is given together with {ACCESS_KEY}. Keep one of them.")
 
 
-def _dead_letters(given: Mapping[str, str]) -> Iterator[Problem]:
-    """A dead-letter stream that is read itself: what is rejected would be read, and rejected, for ever."""
-    name = given.get(DEAD_LETTERS)
+def _written(given: Mapping[str, str], key: str) -> Iterator[Problem]:
+    """A stream that is written to and read as well: what goes there would come back for ever."""
+    name = given.get(key)
     if name is None:
         return
     listed = {each.strip() for each in given.get(STREAMS, "").split(",")}
     listed |= {arn.name for arn in streams.arns(given.get(STREAMS, ""))}
     if name in listed:
-        yield Problem(DEAD_LETTERS, f"is {name!r}, which {STREAMS} names as well. Write another stream.")
+        yield Problem(key, f"is {name!r}, which {STREAMS} names as well. Write another stream.")
     elif PATTERN in given and _matches(given[PATTERN], name):
-        yield Problem(DEAD_LETTERS, f"is {name!r}, which {PATTERN} matches. Write a stream that it does not match.")
+        yield Problem(key, f"is {name!r}, which {PATTERN} matches. Write a stream that it does not match.")
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -115,7 +115,6 @@ NO_EFFECT_PREFIXES: Mapping[str, str] = {
 }
 
 NOT_YET: Mapping[str, NotYet] = {
-    "frazil.output.stream": NotYet("republishing accepted records into a stream is"),
     "snowflake.ingestion.method": NotYet(
         "loading by Snowpipe files is", ("SNOWPIPE_STREAMING",), "Write SNOWPIPE_STREAMING."
     ),

@@ -88,13 +88,13 @@ class Adopter:
         if old is not None:
             if source.snapshot is None:
                 _require_no_later_rows(old, table, tokens)
-            # The old table goes on naming its rejects that are not delivered; named twice they would be twice.
-            tokens = replace(tokens, rejects=None)
+            # The old table goes on naming what is not delivered or sent on; named twice it would be twice.
+            tokens = replace(tokens, rejects=None, output=None, output_sent=None)
 
         def change(known: Tokens | None) -> Amended:
             _require_not_ahead(table, known, tokens)
             audit = audited(COMMAND, source=str(old.name) if old else None, snapshot=source.snapshot)
-            return Amended(replace(tokens, rejects=tokens.rejects or (known.rejects if known else None)), audit)
+            return Amended(_with_undelivered(tokens, known), audit)
 
         if dry:
             change(tokens_of(table, key))
@@ -168,6 +168,14 @@ def _require_no_later_rows(old: Table, new: Table, tokens: Tokens) -> None:
             f"records landed in {old.name} after {new.name} was made, and are not in it",
             "Say which snapshot it was made from: --snapshot ID; or stop the connector and copy again.",
         )
+
+
+def _with_undelivered(tokens: Tokens, known: Tokens | None) -> Tokens:
+    """Tokens to take, with what a table itself has not delivered or sent on where they name nothing of it."""
+    if known is None:
+        return tokens
+    kept = replace(tokens, rejects=tokens.rejects or known.rejects)
+    return kept if tokens.output else replace(kept, output=known.output, output_sent=known.output_sent)
 
 
 def _require_not_ahead(table: Table, known: Tokens | None, tokens: Tokens) -> None:

@@ -96,7 +96,7 @@ class Run:
             _log.error("the connector has ended", connector=self._settings.name, state=str(state), cause=str(error))
         if self.ingestion is not None:
             if error is None:
-                self.ingestion.settle()
+                self.ingestion.settle(lambda: not self._signals.stopping.is_set())
             self.ingestion.close()
         if self.source is not None:
             self.source.close()

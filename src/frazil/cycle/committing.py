@@ -14,6 +14,7 @@ from frazil.cycle.delivery import Delivery
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.quiet_tables import QuietTables
+from frazil.cycle.republishing import Republishing
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
@@ -23,9 +24,12 @@ from frazil.errors import FrazilError, StageFailed
 from frazil.model import Staged, StagedTable, TableName
 from frazil.records.dropped import KeptDropped
 from frazil.sources.base import TopicFacts
-from frazil.tables import reject_lists
+from frazil.tables import outbox
+from frazil.tables.base import WritableTable
 from frazil.tables.commit import Committed, commit
 from frazil.tables.rules.checks import Expectation
+from frazil.tables.rules.stages import Stage
+from frazil.tables.rules.tokens import Tokens
 
 _log = structlog.get_logger(__name__)
 
@@ -43,6 +47,7 @@ class Committing:
         uncommitted: Uncommitted,
         warnings: WarningsLog,
         delivery: Delivery,
+        republishing: Republishing,
         needed: Callable[[TableName], int | None],
     ) -> None:
         """Commit; `needed` gives the sequence number from which on somebody needs the snapshots of a table, if any."""
@@ -54,28 +59,36 @@ class Committing:
         self._uncommitted = uncommitted
         self._warnings = warnings
         self._delivery = delivery
+        self._republishing = republishing
         self._needed = needed
         self._quiet = QuietTables(tables.branching)
 
-    def settle(self) -> None:
-        """Commit what is only known here of tables that had nothing to commit: no cycle is to follow."""
+    def settle(self, is_patient: Callable[[], bool]) -> None:
+        """Commit what is only known here of tables that had nothing to commit: no cycle is to follow.
+
+        Args:
+            is_patient: whether there is more time than a moment to wait for what goes on from here.
+        """
+        working = [*self._set.working().values()]
+        self._republishing.finish(working, is_patient)
         self._delivery.finish()
-        working = self._set.working().values()
-        held = [opened for opened in working if opened.holds or self._delivery.owes(opened)]
-        for answer in self._together.each(
-            lambda opened: self._opener.move(opened, self._delivery.struck_off(opened)), held
-        ):
+        held = [each for each in working if each.holds or self._delivery.owes(each) or self._republishing.owes(each)]
+        for answer in self._together.each(self._settle, held):
             if isinstance(answer, FrazilError):
                 _log.info("a quiet table's tokens stay as they were", cause=answer.message)
 
     def close(self) -> None:
-        """Let go of what delivers rejects."""
+        """Let go of what delivers rejects, and sends on what was accepted."""
         self._delivery.close()
+        self._republishing.close()
 
     def deliver(self) -> None:
-        """Deliver what was rejected (step 7)."""
+        """Deliver what was rejected, and send on what was accepted (step 7)."""
+        working = [*self._set.working().values()]
         if self._settings.errors_tolerance == "all":
-            self._together.each(self._delivery.deliver, [*self._set.working().values()])
+            self._together.each(self._delivery.deliver, working)
+        for opened in working:
+            self._republishing.send(opened)
 
     def commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Commit, one swap a table. A table that cannot commit is left out, and does not stop the others."""
@@ -97,7 +110,7 @@ class Committing:
         self, opened: OpenTable, staged: Sequence[StagedTable], facts: Mapping[str, TopicFacts], *, repeated: bool
     ) -> Committed:
         table, stage = opened.table, self._tasks.stage(opened)
-        before = self._delivery.struck_off(opened)
+        before = self._struck_off(opened)
         progress = advances(staged, before)
         if (partition := stray(staged, progress)) is not None:
             raise StageFailed(f"{partition} for {table.name}", "what was staged does not follow the table's token")
@@ -105,12 +118,15 @@ class Committing:
         files = [file for part in staged for file in part.files]
         keeps_rejects = self._settings.errors_tolerance == "all"
         reject_files = [part.rejects.path for part in staged if part.rejects and keeps_rejects]
-        written = [*(file.path for file in files), *reject_files]
+        output_files = [part.output for part in staged if part.output is not None]
+        written = [*(file.path for file in files), *reject_files, *output_files]
         if reject_files:
-            listed = reject_lists.list_path(table, stage)
-            self._uncommitted.add_path(table.name, listed)
-            reject_lists.write_list(table, stage, reject_files, tokens.rejects)
+            listed = self._listed(table, stage.reject_list, stage, reject_files, tokens.rejects)
             tokens = replace(tokens, rejects=listed)
+            written.append(listed)
+        if output_files:
+            listed = self._listed(table, stage.output_list, stage, output_files, tokens.output)
+            tokens = replace(tokens, output=listed)
             written.append(listed)
         if reject := first_reject(staged, self._settings.source.kind):
             tokens = replace(tokens, last_error=last_error(reject))
@@ -136,6 +152,7 @@ class Committing:
         handed_over = self._uncommitted.hand_over(written)
         done = commit(table, files, tokens, expected, undone=handed_over.take_back)
         opened.tokens, opened.holds = done.tokens, False
+        self._republishing.committed(opened)
         self._opener.sweeper.abandon(table, abandoned)
         if repeated:
             self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])
@@ -145,6 +162,21 @@ class Committing:
             # The commit happened, whatever becomes of old snapshots.
             _log.warning("old snapshots were not expired this time", table=str(table.name), cause=error.message)
         return done
+
+    def _struck_off(self, opened: OpenTable) -> Tokens:
+        """The tokens of a table without what has come to where it goes."""
+        return self._republishing.struck_off(opened, self._delivery.struck_off(opened))
+
+    def _settle(self, opened: OpenTable) -> None:
+        self._opener.move(opened, self._struck_off(opened))
+        self._republishing.settled(opened)
+
+    def _listed(self, table: WritableTable, name: str, stage: Stage, files: Sequence[str], previous: str | None) -> str:
+        """Write a list of files of a stage; where it is."""
+        path = outbox.new_path(table, name)
+        self._uncommitted.add_path(table.name, path)
+        outbox.write_list(table, path, stage, files, previous)
+        return path
 
 
 def by_table(staged: Iterable[StagedTable]) -> dict[TableName, list[StagedTable]]:

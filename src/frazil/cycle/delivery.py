@@ -1,6 +1,6 @@
 """Step 7 of the cycle: what was rejected goes where its users look for it.
 
-The tokens of a table name the rejects that are not delivered (`frazil.tables.reject_lists`). Whatever ends the process,
+The tokens of a table name the rejects that are not delivered (`frazil.tables.outbox`). Whatever ends the process,
 they are named until a commit follows their delivery; what has taken them by then takes none of them twice.
 """
 
@@ -22,11 +22,11 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.errors import FrazilError
 from frazil.model import ERROR_LOGGING, TableName
 from frazil.sources.base import Source
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.base import TableCatalog
 from frazil.tables.error_files import rejects_in
 from frazil.tables.error_tables import ErrorTable
-from frazil.tables.reject_lists import RejectList
+from frazil.tables.outbox import OutboxList
 from frazil.tables.rules.tokens import Tokens
 
 _AGAIN: Final = 30.0
@@ -83,7 +83,7 @@ class Delivery:
             return
         faults.reach("before_delivery")
         try:
-            lists = [*reject_lists.undelivered(opened.table, newest)]
+            lists = [*outbox.undelivered(opened.table, newest)]
             if to_table:
                 ErrorTable(self._catalog, opened.table, self._settings.key).append(lists, self._settings.name)
                 faults.reach("after_append")
@@ -103,7 +103,7 @@ class Delivery:
         if self._sender:
             self._sender.shutdown(wait=False, cancel_futures=True)
 
-    def _send(self, opened: OpenTable, newest: str, lists: Sequence[RejectList]) -> None:
+    def _send(self, opened: OpenTable, newest: str, lists: Sequence[OutboxList]) -> None:
         name, letters, sender = opened.table.name, self._dead_letters, self._sender
         if letters is None or sender is None:
             self._note(name, newest)

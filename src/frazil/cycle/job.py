@@ -177,6 +177,8 @@ def require_shared(staged: Sequence[Staged], *, keeps_rejects: bool) -> None:
     """Iceberg does not look whether a file it is given exists; a table that names one nobody has cannot be read."""
     for part in parts(staged):
         written = [file.path for file in part.files]
+        if part.output is not None:
+            written.append(part.output)
         if part.rejects and keeps_rejects and not part.is_outgrown:
             written.append(part.rejects.path)
         for location in written:

@@ -27,12 +27,13 @@ from typing import Final, TypeAlias
 import structlog
 
 from frazil.config import ConnectorSettings
+from frazil.cycle.output_cleanup import sweep_output
 from frazil.errors import FrazilError
 from frazil.model import TableName
 from frazil.storage.found import FoundFile
 from frazil.storage.local import local_path
 from frazil.storage.storage import Storage
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.base import TableCatalog, WritableTable
 from frazil.tables.rules import orphans
 from frazil.tables.rules.orphans import Note
@@ -138,7 +139,9 @@ class OrphanCleanup:
                 # said what becomes of structured headers.
                 table = self._catalog.open(name, None, replace(self._settings.conversion, structured_headers=False))
                 if table.uuid == uuid:
-                    sweep(table, self._settings.key, replaced, (self._settings.orphans_min_age_ms or 0) / 1000)
+                    min_age = (self._settings.orphans_min_age_ms or 0) / 1000
+                    sweep(table, self._settings.key, replaced, min_age)
+                    sweep_output(table, self._settings.key, min_age)
             except Exception as error:  # noqa: BLE001 (orphans are no reason to disturb the connector)
                 _log.warning("orphans stay for now", table=str(name), cause=f"{type(error).__name__}: {error}")
 
@@ -163,7 +166,7 @@ class _Sweep:
         self._table = table
         self._connector = connector
         self._data = data
-        self._outbox = reject_lists.directory(table)
+        self._outbox = outbox.directory(table)
         self._min_age = min_age
         self._deadline = time.monotonic() + _LONGEST
         self._storages = {place: Storage(table.access(place)) for place in (data, self._outbox)}
@@ -249,7 +252,7 @@ class _Sweep:
         tokens = read(self._table.state(), str(self._table.name), self._connector)
         if tokens and any(stage_of_rejects(name) for name in names):
             until = min(self._deadline, time.monotonic() + _LISTS)
-            for listed in reject_lists.undelivered(self._table, tokens.rejects):
+            for listed in outbox.undelivered(self._table, tokens.rejects):
                 if time.monotonic() > until:
                     break
                 used.update(path.rpartition("/")[2] for path in (listed.path, *listed.files))

@@ -8,7 +8,7 @@
 5. Evolve: a table that records do not fit yet changes for them, in one commit, and their ranges are staged again. So
    are those of new values where topics are routed by one: each of these gets a table.
 6. Commit each table: data files, tokens and the list of reject files, in one swap. Several at a time.
-7. Rejects wait in the outbox that the tokens name.
+7. Rejects wait in the outbox that the tokens name; so do accepted records, where a connector sends them on.
 8. Acknowledge: publish the consumer group's offsets.
 
 The table is the only truth. Whatever fails, nothing is repaired: the tokens are read again and the next cycle plans
@@ -49,6 +49,7 @@ from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, described, gathered, ranges, spread, unsized
 from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
+from frazil.cycle.republishing import Republishing
 from frazil.cycle.routes import covers, least_starts
 from frazil.cycle.table_failures import TableFailure
 from frazil.cycle.table_pool import TablePool, errors_in
@@ -152,6 +153,7 @@ class Ingestion:
             self._uncommitted,
             self.notices,
             Delivery(settings, catalog, source),
+            Republishing(settings, source),
             needed,
         )
 
@@ -251,10 +253,14 @@ class Ingestion:
         waits = (self._buffering.seconds_left(now), self._set.failures.seconds_until_due(), rest)
         return min((each for each in waits if each is not None), default=None)
 
-    def settle(self) -> None:
-        """Commit how far quiet tables have come; no cycle is to follow."""
+    def settle(self, is_patient: Callable[[], bool] = lambda: False) -> None:
+        """Commit how far quiet tables have come; no cycle is to follow.
+
+        Args:
+            is_patient: whether there is more time than a moment to wait for what goes on from tables.
+        """
         self._expiry.settle(self._set.working().values())
-        self._committing.settle()
+        self._committing.settle(is_patient)
 
     def close(self) -> None:
         """Let go of what cycles need; none is to follow."""

@@ -35,7 +35,7 @@ from frazil.pipes.forms import form_of
 from frazil.pipes.stored import of_channel
 from frazil.records.new_keys import width_of
 from frazil.sources.base import Source
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.rules.checks import require_clock
 from frazil.tables.rules.orphans import last_commit
 from frazil.tables.rules.stages import Stage
@@ -77,6 +77,7 @@ class Tasks:
         self._begun: dict[TableName, list[Stage]] = {}
         """The stages from the present tokens of each table, this cycle's included."""
 
+        self._sends_on = source.output() is not None
         self._makes_columns = settings.contract.columns == "evolve" and settings.schematization
         self._numbers = itertools.count(1)
         self.began = time.monotonic()
@@ -184,13 +185,16 @@ class Tasks:
         budget = self.column_budget(opened)
         data_file = stage.data_file(number)
         data_path = opened.table.new_data_path(data_file)
-        rejects_path = reject_lists.new_reject_path(opened.table, stage, number)
+        output_path = outbox.new_path(opened.table, stage.output_file(number)) if self._sends_on else None
+        rejects_path = outbox.new_path(opened.table, stage.reject_file(number))
         return TableTask(
             shape=replace(shape, evolves=shape.evolves and budget > 0 and self._makes_columns),
             data_path=data_path,
             data_access=self.access(name, data_path),
             rejects_path=rejects_path,
             rejects_access=self.access(name, rejects_path),
+            output_path=output_path,
+            output_access=self.access(name, output_path) if output_path else {},
             column_budget=budget,
             rules=self.rules(opened),
             partitions_at=opened.table.partition_place(data_file) if shape.layout.partition else None,

@@ -27,6 +27,8 @@ class Uncommitted:
         for part in parts(staged):
             for file in part.files:
                 self.add_path(part.shape.table, file.path)
+            if part.output is not None:
+                self.add_path(part.shape.table, part.output)
             if part.rejects is not None and self._keeps_rejects and not part.is_outgrown:
                 self.add_path(part.shape.table, part.rejects.path)
 

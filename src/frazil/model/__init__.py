@@ -16,6 +16,7 @@ from frazil.model.layout import (
     PartitionField,
     SortField,
 )
+from frazil.model.output import OutputRecord
 from frazil.model.places import OrderedPlace, PartitionId, Position, Range, RecordOffset, RecordPlace, SourcePartition
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.routes import Route, RoutedTable
@@ -62,6 +63,7 @@ __all__ = [
     "MetadataPart",
     "ObservedType",
     "OrderedPlace",
+    "OutputRecord",
     "PartitionField",
     "PartitionId",
     "PartitionValue",

@@ -99,6 +99,9 @@ class StagedTable:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that have no column, counted by key."""
 
+    output: str | None = None
+    """The path of the file of accepted records that are sent on; None where none are."""
+
     @property
     def is_outgrown(self) -> bool:
         """Whether the table has to change before its records land."""

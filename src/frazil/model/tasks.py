@@ -141,6 +141,12 @@ class TableTask:
     rejects_access: Mapping[str, str] = field(repr=False, default_factory=dict)
     """What opens the storage at `rejects_path`."""
 
+    output_path: str | None = None
+    """Where the file of its accepted records goes that are sent on, with such a `{}`; None where none are."""
+
+    output_access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    """What opens the storage at `output_path`."""
+
     column_budget: int = MOST_COLUMNS
     """How many columns the table may still get, fields of structs counted among them."""
 

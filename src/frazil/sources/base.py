@@ -9,6 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from frazil.model import (
+    OutputRecord,
     PartitionId,
     Position,
     Range,
@@ -173,6 +174,9 @@ class Source(Protocol):
     def dead_letters(self) -> DeadLetters | None:
         """Where rejected records go, if the connector says so."""
 
+    def output(self) -> Output | None:
+        """Where accepted records go on to, if the connector says so."""
+
     def close(self) -> None:
         """Give connections back."""
 
@@ -187,6 +191,22 @@ class DeadLetters(Protocol):
             rejects: the records.
             connector: the name of the connector that read them.
             table: the table that they were rejected for.
+
+        Raises:
+            BrokerUnavailable, BrokerRefused, StreamUnavailable, StreamRefused: some of them are not there.
+        """
+
+
+class Output(Protocol):
+    """Where accepted records go on to."""
+
+    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> None:
+        """Send records, and wait until they are all there; some may be there twice afterwards.
+
+        Args:
+            records: the records, those of a partition in their order.
+            connector: the name of the connector that read them.
+            table: the table that has them as rows.
 
         Raises:
             BrokerUnavailable, BrokerRefused, StreamUnavailable, StreamRefused: some of them are not there.

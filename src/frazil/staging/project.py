@@ -6,7 +6,7 @@ What is settled before and between the tries is the pipe's: see `frazil.pipes.ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +38,9 @@ class Projected:
 
     left_out: Counter[PartitionId] = field(default_factory=Counter)
     """Records that the pipe leaves out, by partition."""
+
+    gone: Collection[int] = ()
+    """The rows of the chunk that are rejected or left out."""
 
     drift: Drift = field(default_factory=dict)
     """Keys that may become columns, of records that would land then."""
@@ -103,7 +106,8 @@ class Projector:
         rejects = rejects_of(records, "project", chunk.rejected)
         places = records.column("partition").take(pa.array(sorted(chunk.left_out), pa.int64()))
         left_out = Counter(places.to_pylist())
-        return Projected(written, rejects, +chunk.dropped, left_out, chunk.drift, chunk.change)
+        gone = chunk.rejected.keys() | chunk.left_out
+        return Projected(written, rejects, +chunk.dropped, left_out, gone, chunk.drift, chunk.change)
 
     def _write(self, chunk: Chunk, path: Path) -> Written | None:
         """Write the file by the first statement that reads every row that is left."""

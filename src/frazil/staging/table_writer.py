@@ -24,6 +24,7 @@ from frazil.records.rejects import RejectReason, Rejects, rejects_of
 from frazil.sources import kinds
 from frazil.staging import worker
 from frazil.staging.metrics import iceberg_metrics
+from frazil.staging.output import OutputFile
 from frazil.staging.project import ChunkTooLarge, Projector
 from frazil.staging.rejects import RejectFile
 from frazil.staging.rows import rows_for
@@ -54,6 +55,10 @@ class TableWriter:
         topic = task.ranges[0].partition.topic
         self._projector = Projector(worker.connection(), self._pipe, topic, self._rows, before)
         self._rejects = RejectFile(scratch / f"{uuid.uuid4()}.rejects.parquet", before)
+        self._output = OutputFile(scratch / f"{uuid.uuid4()}.output.parquet") if part.output_path else None
+        self._output_at: str | None = None
+        """Where the output file is, once it is there."""
+
         self._files: list[StagedFile] = []
         self._skipped: Counter[PartitionId] = Counter()
         self._drift = NewKeys(part.column_budget)
@@ -99,6 +104,9 @@ class TableWriter:
                 projected.written.path.unlink()
             self._rows.drop()
             return
+        if self._output is not None:
+            with self._stopwatch.timed("project"):
+                self._output.add(records, projected.gone)
         if projected.written:
             self._keep(projected.written)
         self._keep_all(self._rows.due())
@@ -111,13 +119,14 @@ class TableWriter:
             restaged: whether all of it is staged again, so that nothing of this attempt may be committed.
 
         Raises:
-            StorageUnavailable, StorageRefused: the reject file cannot be put where it goes.
+            StorageUnavailable, StorageRefused: the reject file, or that of the output, cannot be put where it goes.
         """
         self._rejects.close()
         if restaged:
             self.discard()
         else:
             self._keep_all(self._rows.rest())
+            self._keep_output()
         summary = self._rejects.summary(self._named(self._part.rejects_path, 0))
         if summary and self._task.tolerance == "all" and not restaged:
             with self._stopwatch.timed("move"):
@@ -131,14 +140,18 @@ class TableWriter:
             drift=dict(self._drift),
             change=self._change,
             dropped={} if self.drifts else dict(self._dropped),
+            output=self._output_at,
         )
 
     def discard(self) -> None:
-        """Delete the data files, and forget the rows that wait."""
+        """Delete the data files and the output, and forget the rows that wait."""
         for file in self._files:
             self._storage.delete(file.path)
         self._files.clear()
         self._rows.drop()
+        if self._output_at is not None:
+            Storage(self._part.output_access).delete(self._output_at)
+            self._output_at = None
 
     def _write_in_pieces(self, table: pa.Table, records: pa.Table) -> None:
         """Write a chunk that was too large as two; a single record that is too large can become no row."""
@@ -164,6 +177,14 @@ class TableWriter:
         metrics = iceberg_metrics(self._pipe.columns, written.statistics)
         self._files.append(StagedFile(location, written.rows, written.size, metrics, written.partition.values))
 
+    def _keep_output(self) -> None:
+        if self._output is None or self._part.output_path is None or not self._output.close():
+            return
+        location = self._named(self._part.output_path, 0)
+        with self._stopwatch.timed("move"):
+            Storage(self._part.output_access, synced=self._task.synced).move(self._output.path, location)
+        self._output_at = location
+
     def _data_path(self, partition: Partition) -> str:
         path, place = self._part.data_path, self._part.partitions_at
         return path if place is None else f"{path[:place]}{partition.directory}/{path[place:]}"
@@ -183,7 +204,9 @@ class TableWriter:
 
 
 def delete_files(task: Task, staged: Staged) -> None:
-    """Delete the data files of a task that is staged again."""
+    """Delete the data files of a task that is staged again, and what was to be sent on."""
     for part, done in zip(task.tables, staged.tables, strict=True):
         for file in done.files:
             Storage(part.data_access).delete(file.path)
+        if done.output is not None:
+            Storage(part.output_access).delete(done.output)

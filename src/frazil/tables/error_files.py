@@ -16,7 +16,7 @@ from frazil.model import Reject
 from frazil.records.rejects import reject
 from frazil.storage.storage import Storage
 from frazil.tables.base import WritableTable
-from frazil.tables.reject_lists import RejectList
+from frazil.tables.outbox import OutboxList
 from frazil.tables.rules import error_tables
 
 _HEADERS: Final = pa.list_(
@@ -68,7 +68,7 @@ def write(found: Sequence[pa.NativeFile], told: Told, path: Path) -> int:
     return rows
 
 
-def rejects_in(table: WritableTable, lists: Iterable[RejectList]) -> Iterator[Reject]:
+def rejects_in(table: WritableTable, lists: Iterable[OutboxList]) -> Iterator[Reject]:
     """The rejects that lists of a table name, list by list."""
     for listed in lists:
         for path in listed.files:

@@ -19,7 +19,7 @@ from frazil.storage.storage import Storage
 from frazil.tables import error_files
 from frazil.tables.base import OutcomeUnknown, RaceLost, TableCatalog, WritableTable
 from frazil.tables.error_files import Told
-from frazil.tables.reject_lists import RejectList
+from frazil.tables.outbox import OutboxList
 from frazil.tables.rules import error_tables
 
 _ATTEMPTS: Final = 50
@@ -39,7 +39,7 @@ class ErrorTable:
         self._connector = connector
         self._mark = error_tables.mark(connector, table.uuid)
 
-    def append(self, lists: Sequence[RejectList], name: str) -> int:
+    def append(self, lists: Sequence[OutboxList], name: str) -> int:
         """Append the rejects of those of the lists that are not there; how many they are.
 
         Args:
@@ -77,7 +77,7 @@ class ErrorTable:
             return sum(file.rows for file in files)
         raise CatalogUnavailable(f"append to {errors.name}", f"{_ATTEMPTS} other commits came first")
 
-    def _due(self, errors: WritableTable, lists: Sequence[RejectList]) -> list[RejectList]:
+    def _due(self, errors: WritableTable, lists: Sequence[OutboxList]) -> list[OutboxList]:
         newest = errors.state().property(self._mark)
         due = error_tables.missing(lists, newest)
         if newest is None or len(due) < len(lists):
@@ -87,7 +87,7 @@ class ErrorTable:
         there = errors.referred_to(names, time.monotonic() + _LOOK)
         return [each for name, each in names.items() if name not in there]
 
-    def _columns(self, lists: Sequence[RejectList]) -> tuple[Column, ...] | None:
+    def _columns(self, lists: Sequence[OutboxList]) -> tuple[Column, ...] | None:
         """What the rejects ask of an error table; None if none of them is left."""
         for path in (path for listed in lists for path in listed.files):
             if (found := self._open(path)) is not None:
@@ -95,7 +95,7 @@ class ErrorTable:
                     return error_tables.columns(*error_files.types_of(pq.read_schema(found)))
         return None
 
-    def _file(self, errors: WritableTable, listed: RejectList, name: str) -> StagedFile | None:
+    def _file(self, errors: WritableTable, listed: OutboxList, name: str) -> StagedFile | None:
         """The rejects of a list as a data file of the table; None if none of them is left."""
         path = errors.new_data_path(_file_name(listed))
         with tempfile.TemporaryDirectory(prefix="frazil-rejects-") as scratch, ExitStack() as files:
@@ -114,7 +114,7 @@ class ErrorTable:
         return Storage(self._table.access(path)).read(path)
 
 
-def _file_name(listed: RejectList) -> str:
+def _file_name(listed: OutboxList) -> str:
     return f"rejects-{listed.commit}.parquet"
 
 

@@ -19,7 +19,7 @@ from frazil.errors import CatalogUnavailable, TableReplaced
 from frazil.model import RecordPlace, StagedFile, WriteShape
 from frazil.tables.base import WritableTable
 from frazil.tables.commit import Attempts
-from frazil.tables.reject_lists import directory
+from frazil.tables.outbox import directory
 from frazil.tables.rules.checks import require_clock, require_shape
 from frazil.tables.rules.replays import (
     AUDIT,

@@ -9,7 +9,7 @@ import pytest
 
 from frazil.errors import TableNotSupported
 from frazil.model import Conversion, TableName
-from frazil.tables import reject_lists
+from frazil.tables import outbox
 from frazil.tables.iceberg.table import Table
 
 NAME = TableName(("public",), "ORDERS")
@@ -90,4 +90,4 @@ class RemoteLocation:
 def test_rejects_are_kept_beside_a_table_or_in_it_where_its_catalog_opens_nothing_else(
     place: Any, directory: str
 ) -> None:
-    assert reject_lists.directory(place) == directory
+    assert outbox.directory(place) == directory

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.model import TableName
-from frazil.tables.reject_lists import RejectList
+from frazil.tables.outbox import OutboxList
 from frazil.tables.rules.error_tables import mark, missing, name_of, name_of_source
 
 
@@ -16,7 +16,7 @@ def test_an_error_table_lies_beside_its_table_and_tells_connectors_and_tables_ap
 
 @given(st.integers(0, 8), st.integers(0, 8))
 def test_what_is_missing_is_what_came_after_the_newest_that_is_there(count: int, there: int) -> None:
-    lists = [RejectList(f"list-{number}", f"commit-{number}", (), None) for number in range(count)]
+    lists = [OutboxList(f"list-{number}", f"commit-{number}", (), None) for number in range(count)]
 
     found = missing(reversed(lists), f"commit-{there - 1}" if there else None)
 

@@ -234,6 +234,9 @@ class KafkaSource:
     def dead_letters(self) -> DeadLetterTopic | None:
         return self._dead_letters
 
+    def output(self) -> None:
+        """Accepted records go nowhere: whoever wants them reads the topic."""
+
     def close(self) -> None:
         self._consumer.close()
 

@@ -16,10 +16,10 @@ from frazil.sources.base import Acknowledgement, Rest, TopicFacts
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
-from frazil.sources.kinesis.dead_letters import DeadLetterStream
 from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, is_fanned_out
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
+from frazil.sources.kinesis.letters import DeadLetterStream, OutputStream
 from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
 from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
@@ -52,6 +52,9 @@ class Reading:
     dead_letters: str | None = None
     """The stream that rejected records go to."""
 
+    output: str | None = None
+    """The stream that accepted records go on to."""
+
 
 class KinesisSource:
     """Streams of one region, as one connector reads them; see `frazil.sources.base.Source`."""
@@ -74,8 +77,9 @@ class KinesisSource:
         self._is_sent = is_fanned_out(client)
         self._poll = None if self._is_sent else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
         """Seconds between two looks at a quiet shard; None where its records are sent."""
-        stream = reading.dead_letters
-        self._dead_letters = DeadLetterStream(StreamWriter(self._client, self._address, stream)) if stream else None
+        dead_letters, output = reading.dead_letters, reading.output
+        self._dead_letters = DeadLetterStream(self._writer(dead_letters)) if dead_letters else None
+        self._output = OutputStream(self._writer(output)) if output else None
 
     def discover(self) -> Mapping[str, TopicFacts]:
         names = self._reading.streams
@@ -194,11 +198,18 @@ class KinesisSource:
     def dead_letters(self) -> DeadLetterStream | None:
         return self._dead_letters
 
+    def output(self) -> OutputStream | None:
+        return self._output
+
     def close(self) -> None:
-        if self._dead_letters is not None:
-            self._dead_letters.close()
+        for stream in (self._dead_letters, self._output):
+            if stream is not None:
+                stream.close()
         self._prober.close()
         self._client.close()
+
+    def _writer(self, stream: str) -> StreamWriter:
+        return StreamWriter(self._client, self._address, stream)
 
     def _started(
         self, partitions: Collection[SourcePartition], initial: InitialPosition
@@ -236,8 +247,9 @@ class KinesisSource:
 def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)
     """The streams of a connector."""
     initial = InitialPosition(own.initial_position, own.initial_timestamp_ms)
-    reading = Reading(own.topics, own.topics_regex, initial, own.discovery_interval_ms / 1000, own.dead_letter_stream)
-    return KinesisSource(own.client, reading)
+    discovery = own.discovery_interval_ms / 1000
+    streams = (own.dead_letter_stream, own.output_stream)
+    return KinesisSource(own.client, Reading(own.topics, own.topics_regex, initial, discovery, *streams))
 
 
 def observe(client: Mapping[str, str], topics: Collection[str]) -> KinesisSource:

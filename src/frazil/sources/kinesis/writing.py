@@ -30,6 +30,9 @@ PATIENCE: Final = 30.0
 _USUAL_KIB: Final = 1024
 """The largest record that a stream takes if it does not say."""
 
+_LARGEST_AGE: Final = 10.0
+"""Seconds for which it is believed: an account may ask twenty times a second, and there may be many connectors."""
+
 _SHORTEST, _LONGEST = 0.1, 2.0
 """Seconds until what failed is put again, at first and at most."""
 
@@ -65,18 +68,18 @@ class StreamWriter:
         self._patience = patience
         self._action = f"put records into the stream {stream}"
         self._closed = threading.Event()
+        self._largest: tuple[int, float] | None = None
+        """What `largest` said, and when, on the monotonic clock."""
 
     def largest(self) -> int:
-        """Bytes of data and partition key of the largest record that the stream takes now.
+        """Bytes of data and partition key of the largest record that the stream takes.
 
         Raises:
             StreamUnavailable, StreamRefused: it does not say, as when there is no such stream.
         """
-        try:
-            answer = self._client.describe_stream_summary(StreamName=self.stream)
-        except (ClientError, BotoCoreError) as error:
-            raise self._translated(error) from error
-        return int(answer["StreamDescriptionSummary"].get("MaxRecordSizeInKiB", _USUAL_KIB)) * 1024
+        if self._largest is None or time.monotonic() - self._largest[1] > _LARGEST_AGE:
+            self._largest = self._ask_largest(), time.monotonic()
+        return self._largest[0]
 
     def put(self, letters: Iterable[Letter]) -> None:
         """Put records, and return when all are there; none may be larger than `largest`.
@@ -85,11 +88,20 @@ class StreamWriter:
             StreamUnavailable, StreamRefused: some are not there.
         """
         for batch in batches(letters):
+            if self._closed.is_set():
+                raise StreamUnavailable(self._address, self._action, "the connector stops")
             self._put_all(batch)
 
     def close(self) -> None:
         """Have whoever waits to put something again give it up."""
         self._closed.set()
+
+    def _ask_largest(self) -> int:
+        try:
+            answer = self._client.describe_stream_summary(StreamName=self.stream)
+        except (ClientError, BotoCoreError) as error:
+            raise self._translated(error) from error
+        return int(answer["StreamDescriptionSummary"].get("MaxRecordSizeInKiB", _USUAL_KIB)) * 1024
 
     def _put_all(self, left: list[Letter]) -> None:
         failures, progress = 0, time.monotonic()

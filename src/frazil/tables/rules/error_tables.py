@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, Primitive, StructType, TableName
-from frazil.tables.reject_lists import RejectList
+from frazil.tables.outbox import OutboxList
 
 SUFFIX: Final = "_ERRORS"
 """What the name of the table ends with; in lower case where the name of its table is."""
@@ -72,14 +72,14 @@ def mark(connector: str, uuid: str) -> str:
     return f"{_DELIVERED}{connector}.{uuid}"
 
 
-def missing(lists: Iterable[RejectList], newest: str | None) -> list[RejectList]:
+def missing(lists: Iterable[OutboxList], newest: str | None) -> list[OutboxList]:
     """The lists that a table does not have yet, oldest first.
 
     Args:
         lists: those that are not delivered, newest first.
         newest: the commit of the newest list that it has; None for none.
     """
-    found: list[RejectList] = []
+    found: list[OutboxList] = []
     for each in lists:
         if each.commit == newest:
             break

@@ -28,7 +28,7 @@ from typing import Final
 import orjson
 
 from frazil.tables.base import WritableTable
-from frazil.tables.reject_lists import directory
+from frazil.tables.outbox import directory
 from frazil.tables.rules.stages import UUID, Stage, connector_in_names, whole
 from frazil.tables.rules.state import TableState
 from frazil.tables.rules.tokens import Tokens, decode, key_of

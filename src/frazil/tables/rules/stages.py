@@ -3,6 +3,8 @@
     data files    frazil-<CONNECTOR>-<base>-<stage>-<task>-<chunk>.parquet    where the table's data files go
     reject files  rejects-<CONNECTOR>-<base>-<stage>-<task>-<chunk>.parquet   under `_frazil/`
     reject lists  list-<CONNECTOR>-<base>-<stage>.json                        under `_frazil/`
+    output files  output-<CONNECTOR>-<base>-<stage>-<task>-<chunk>.parquet    under `_frazil/`
+    output lists  output-<CONNECTOR>-<base>-<stage>.json                      under `_frazil/`
 
 `base` is the commit whose tokens the stage was planned from, `stage` the commit that it becomes if it is committed.
 The digits of `chunk` begin with some that each attempt at a task has for itself: Spark may run one twice.
@@ -21,6 +23,7 @@ _STAGE: Final = rf"([A-Z0-9_$]+)-({UUID})-({UUID})"
 _DATA: Final = re.compile(rf"frazil-{_STAGE}-[0-9]+-[0-9]+\.parquet")
 _REJECTS: Final = re.compile(rf"rejects-{_STAGE}-[0-9]+-[0-9]+\.parquet")
 _LIST: Final = re.compile(rf"list-{_STAGE}\.json")
+_OUTPUT: Final = re.compile(rf"output-{_STAGE}(?:-[0-9]+-[0-9]+\.parquet|\.json)")
 
 _LONGEST: Final = 100
 """Characters of a connector's key in a file's name, which may have 255 altogether."""
@@ -57,6 +60,15 @@ class Stage:
         """The name of the commit's reject list."""
         return f"list-{self}.json"
 
+    def output_file(self, task: int) -> str:
+        """The name of the file of a task's accepted records that are sent on, with `{}` likewise."""
+        return f"output-{self}-{task}-{{}}.parquet"
+
+    @property
+    def output_list(self) -> str:
+        """The name of the commit's list of such files."""
+        return f"output-{self}.json"
+
     def __str__(self) -> str:
         return f"{self.connector}-{self.base}-{self.id}"
 
@@ -69,6 +81,11 @@ def stage_of_data(name: str) -> Stage | None:
 def stage_of_rejects(name: str) -> Stage | None:
     """The stage that wrote a reject file or list of that name, or began to; None for every other file."""
     return _stage(_REJECTS.fullmatch(whole(name)) or _LIST.fullmatch(whole(name)))
+
+
+def stage_of_output(name: str) -> Stage | None:
+    """The stage that wrote an output file or list of that name, or began to; None for every other file."""
+    return _stage(_OUTPUT.fullmatch(whole(name)))
 
 
 def connector_in_names(key: str) -> str:

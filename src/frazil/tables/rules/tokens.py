@@ -7,7 +7,7 @@ the connector commits and, mirrored in the same swap, in a table property of the
      "opener": "host-7 (pid 4711)", "epoch": 7, "snapshot-seq": 41,
      "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "channels": {…}}},
      "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>",
-     "dropped": {"colour": 120}}
+     "dropped": {"colour": 120}, "output": "<path>", "output-sent": "<path>"}
 
 How channels are written is for `frazil.tables.rules.channels`, what a token means for the source of that kind.
 """
@@ -108,6 +108,12 @@ class Tokens:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that the table has no column for, counted by key since the connector first opened it."""
 
+    output: str | None = None
+    """Path of the newest list of accepted records that are not sent on."""
+
+    output_sent: str | None = None
+    """Path of the newest list before it of those that are; None where there is none."""
+
     opener: str = ""
     """Where the owner runs, for people who look for it: host and process id."""
 
@@ -182,6 +188,10 @@ def encode(tokens: Tokens) -> str:
     }
     if tokens.dropped:
         document["dropped"] = dict(tokens.dropped)
+    if tokens.output is not None:
+        document["output"] = tokens.output
+    if tokens.output_sent is not None:
+        document["output-sent"] = tokens.output_sent
     # Of numbers, most matches are by chance and short: their digits take less room than they do.
     packer = zlib.compressobj(9, strategy=zlib.Z_FILTERED)
     return base64.b64encode(packer.compress(orjson.dumps(document)) + packer.flush()).decode()
@@ -213,6 +223,8 @@ def decode(text: str) -> Tokens:
             last_error=document["last-error"],
             rejects=document["rejects"],
             dropped=document.get("dropped", {}),
+            output=document.get("output"),
+            output_sent=document.get("output-sent"),
             source=document["source"],
         )
     except (binascii.Error, zlib.error, AttributeError, KeyError, TypeError) as error:

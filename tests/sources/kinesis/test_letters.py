@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.model import Reject, SourcePartition, TableName
-from frazil.sources.kinesis.dead_letters import NO_KEY, DeadLetterStream
+from frazil.sources.kinesis.letters import NO_KEY, DeadLetterStream
 from frazil.sources.kinesis.writing import Letter, StreamWriter
 
 SHARD = SourcePartition("orders", "shardId-000000000000")
