@@ -1,10 +1,11 @@
 """How fast a connector reads streams, whether it reads all that shards give, and how old records are in the table.
 
-    python bench/kinesis.py [--only throughput quotas latency] [--runs 3] [--json FILE]
+    python bench/kinesis.py [--only throughput quotas latency sending] [--runs 3] [--json FILE]
 
 The server is a local stream in a process of its own, on one core, and is in nobody's figures. `throughput` reads a
 backlog of 1 KB records that has no quotas, `quotas` a backlog of shards that give 2 MiB a second each, and `latency`
-follows a producer of 200 records a second. docs/performance.md has figures.
+follows a producer of 200 records a second. `sending` lands the backlog of `throughput` twice, the second time with an
+output stream. docs/performance.md has figures.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ BYTES: Final = 1_000
 GIVEN: Final = 2 * (1 << 20)
 """Bytes of data and partition keys that a shard gives in a second."""
 
+OUTPUT: Final = "bench-output"
+"""The stream that accepted records go on to."""
+
 ARRIVED: Final = "epoch_ms(kinesisMetadata.approximateArrival)"
 
 COLUMNS: Mapping[str, Columns] = {
@@ -64,6 +68,14 @@ COLUMNS: Mapping[str, Columns] = {
         "p95 ms": ("p95", plain(0)),
         "max ms": ("max", plain(0)),
         "cores": ("cores", plain(2)),
+        "right": ("right", lambda found: "yes" if found else "NO"),
+    },
+    "sending": {
+        "run": ("run", str),
+        "landed MB/s": ("mb_s", plain(1)),
+        "with an output": ("mb_s_with", plain(1)),
+        "ratio": ("ratio", plain(2)),
+        "sent MB/s": ("sent_mb_s", plain(1)),
         "right": ("right", lambda found: "yes" if found else "NO"),
     },
 }
@@ -107,11 +119,33 @@ def arguments() -> argparse.Namespace:
 def throughput(asked: argparse.Namespace, directory: Path) -> dict[str, Any]:
     """Land a backlog that may be read as fast as it can."""
     with served(directory / "stream", asked.shards) as (_, endpoint):
-        load(endpoint, asked.records)
-        settings = {"frazil.kinesis.read.rate": str(1 << 30), "frazil.commit.interval.ms": "0"}
-        job = job_for(endpoint, directory, asked, asked.shards, asked.records, settings)
-        with Subject("subject_kinesis.py", job) as subject:
-            answer = subject.finish()
+        return backlog(asked, directory, endpoint, {})
+
+
+def sending(asked: argparse.Namespace, directory: Path) -> dict[str, Any]:
+    """Land that backlog without an output stream, then with one."""
+    with served(directory / "one", asked.shards) as (_, endpoint):
+        alone = backlog(asked, directory / "alone", endpoint, {})
+    with served(directory / "two", asked.shards) as (_, endpoint):
+        client(endpoint).create_stream(StreamName=OUTPUT, ShardCount=1)
+        beside = backlog(asked, directory / "beside", endpoint, {"frazil.output.stream": OUTPUT})
+        count, seconds = arrivals(endpoint)
+    return {
+        "mb_s": alone["mb_s"],
+        "mb_s_with": beside["mb_s"],
+        "ratio": beside["mb_s"] / alone["mb_s"],
+        "sent_mb_s": count * BYTES / seconds / 1e6,
+        "right": alone["right"] and beside["right"],
+    }
+
+
+def backlog(asked: argparse.Namespace, directory: Path, endpoint: str, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Land a backlog that may be read as fast as it can."""
+    load(endpoint, asked.records)
+    settings = {"frazil.kinesis.read.rate": str(1 << 30), "frazil.commit.interval.ms": "0", **settings}
+    job = job_for(endpoint, directory, asked, asked.shards, asked.records, settings)
+    with Subject("subject_kinesis.py", job) as subject:
+        answer = subject.finish()
     began, size = answer.cycles[0]["began"], asked.records * BYTES
     wall, cpu = answer.ended - began, subject.meter.cpu(began, answer.ended)
     wanted = (asked.records, asked.records, asked.records * (asked.records - 1) // 2)
@@ -188,7 +222,20 @@ MEASURED: Final[Mapping[str, Callable[[argparse.Namespace, Path], dict[str, Any]
     "throughput": throughput,
     "quotas": quotas,
     "latency": latency,
+    "sending": sending,
 }
+
+
+def arrivals(endpoint: str) -> tuple[int, float]:
+    """How many records came to the output stream, and the seconds from the first to the last."""
+    kinesis, found = client(endpoint), []
+    iterator = kinesis.get_shard_iterator(
+        StreamName=OUTPUT, ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
+    )["ShardIterator"]
+    while (answer := kinesis.get_records(ShardIterator=iterator))["Records"]:
+        found += [each["ApproximateArrivalTimestamp"].timestamp() for each in answer["Records"]]
+        iterator = answer["NextShardIterator"]
+    return len(found), found[-1] - found[0]
 
 
 def job_for(
