@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.support.connectors import KAFKA_JSON
+from tests.support.streams import settings_of
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
+from frazil.dev.kinesis import LocalKinesis
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
@@ -73,6 +75,22 @@ def judge(lake: Path) -> Callable[..., OracleReport]:
         return verify(metadata, connector.settings.key, topic, **known)
 
     return look
+
+
+@pytest.fixture
+def follow_stream(spark: SparkSession, lake: Path) -> Iterator[Connect]:
+    """Start connectors on streams: `follow_stream(kinesis, stream, **settings)`; all are stopped at the end."""
+    started: list[Connector] = []
+
+    def start(kinesis: LocalKinesis, stream: str, **settings: str) -> Connector:
+        connector = Connector.from_properties(settings_of(kinesis, stream, lake, **settings), spark)
+        started.append(connector)
+        connector.start()
+        return connector
+
+    yield start
+    for connector in started:
+        connector.stop()
 
 
 Say = Callable[[str], list[dict[str, object]]]

@@ -12,8 +12,8 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 from tests.support.aggregated import aggregated
-from tests.support.connectors import JSON
 from tests.support.processes import Running, frazil, write_properties
+from tests.support.streams import HIGHEST, put, records_of, settings_of
 from tests.support.waiting import caught_up
 
 from frazil import Connector
@@ -25,11 +25,8 @@ from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
 from frazil.testing import iceberg
-from frazil.testing.stream_oracle import verify_stream
+from frazil.testing.stream_oracle import StreamReport, verify_stream
 from frazil.testing.topics import wait_until
-
-LOWEST, HIGHEST = "0", str(2**128 - 1)
-"""Hash keys in the first and in the last shard of a stream."""
 
 
 @pytest.fixture(scope="module")
@@ -47,57 +44,6 @@ def streams(kinesis: LocalKinesis) -> tuple[str, str]:
     return name, f"{name}_out"
 
 
-def settings_of(kinesis: LocalKinesis, stream: str, home: Path, **settings: str) -> dict[str, str]:
-    return {
-        "name": f"to_{stream}",
-        "connector.class": "frazil.KinesisConnector",
-        "frazil.kinesis.streams": stream,
-        "frazil.kinesis.region": kinesis.region,
-        "frazil.kinesis.endpoint": kinesis.endpoint,
-        "frazil.kinesis.access.key.id": "local",
-        "frazil.kinesis.secret.access.key": "local",
-        "frazil.kinesis.poll.interval.ms": "200",
-        "frazil.output.stream": f"{stream}_out",
-        "frazil.home": str(home),
-        "frazil.commit.interval.ms": "100",
-        **JSON,
-        **settings,
-    }
-
-
-@pytest.fixture
-def follow(spark: SparkSession, lake: Path, kinesis: LocalKinesis) -> Iterator[Callable[..., Connector]]:
-    """Start a connector on a stream; all are stopped at the end."""
-    started: list[Connector] = []
-
-    def start(stream: str, **settings: str) -> Connector:
-        connector = Connector.from_properties(settings_of(kinesis, stream, lake, **settings), spark)
-        started.append(connector)
-        connector.start()
-        return connector
-
-    yield start
-    for connector in started:
-        connector.stop()
-
-
-def put(kinesis: LocalKinesis, stream: str, value: str | bytes, key: str = "k", at: str = LOWEST) -> None:
-    data = value.encode() if isinstance(value, str) else value
-    kinesis.client().put_record(StreamName=stream, Data=data, PartitionKey=key, ExplicitHashKey=at)
-
-
-def records_of(kinesis: LocalKinesis, stream: str) -> list[tuple[str, bytes]]:
-    """Partition keys and data of the records in a stream's only shard."""
-    client = kinesis.client()
-    asked = {"StreamName": stream, "ShardId": "shardId-000000000000", "ShardIteratorType": "TRIM_HORIZON"}
-    iterator = client.get_shard_iterator(**asked)["ShardIterator"]
-    found: list[tuple[str, bytes]] = []
-    while (answer := client.get_records(ShardIterator=iterator))["Records"]:
-        found += [(each["PartitionKey"], each["Data"]) for each in answer["Records"]]
-        iterator = answer["NextShardIterator"]
-    return found
-
-
 def until_sent(kinesis: LocalKinesis, stream: str, count: int) -> list[tuple[str, bytes]]:
     wait_until(lambda: len(records_of(kinesis, stream)) >= count, f"{count} records in {stream}")
     return records_of(kinesis, stream)
@@ -111,7 +57,7 @@ def outbox(home: Path, table: str) -> list[str]:
 def test_accepted_records_go_on_as_they_came_and_those_that_became_no_row_do_not(
     kinesis: LocalKinesis,
     streams: tuple[str, str],
-    follow: Callable[..., Connector],
+    follow_stream: Callable[..., Connector],
     spark: SparkSession,
     lake: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -121,7 +67,7 @@ def test_accepted_records_go_on_as_they_came_and_those_that_became_no_row_do_not
     refusing = Fault("ProvisionedThroughputExceededException", ("PutRecords",), stream=out, each_record=True, times=2)
     with kinesis.faults.during(refusing):
         put(kinesis, stream, '{"n": 1,  "text": "as it was written"}', key="\N{SNOWMAN}")
-        connector = follow(stream, **{"errors.tolerance": "all"})
+        connector = follow_stream(kinesis, stream, **{"frazil.output.stream": out, "errors.tolerance": "all"})
         caught_up(connector)
         put(kinesis, stream, aggregated(b'{"n": 2}', b'{"n": "x"}', b'{"n": 3}', key="alice"))
         until_sent(kinesis, out, 3)
@@ -158,7 +104,7 @@ def test_accepted_records_go_on_as_they_came_and_those_that_became_no_row_do_not
 def test_an_output_that_is_not_there_holds_up_no_row_and_gets_all_of_them_once_it_is(
     kinesis: LocalKinesis,
     streams: tuple[str, str],
-    follow: Callable[..., Connector],
+    follow_stream: Callable[..., Connector],
     spark: SparkSession,
     lake: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -166,7 +112,7 @@ def test_an_output_that_is_not_there_holds_up_no_row_and_gets_all_of_them_once_i
     stream, out = streams
     late = f"{out}_late"
     monkeypatch.setattr(republishing, "_AGAIN", 0.2)
-    connector = follow(stream, **{"frazil.output.stream": late})
+    connector = follow_stream(kinesis, stream, **{"frazil.output.stream": late})
     for number in range(3):
         put(kinesis, stream, f'{{"n": {number}}}')
         caught_up(connector)
@@ -193,7 +139,9 @@ def test_who_runs_until_caught_up_ends_when_all_is_sent_and_leaves_nothing_behin
             {"Data": b'{"n": %d}' % number, "PartitionKey": f"k{number % 7}"} for number in range(first, first + 500)
         ]
         client.put_records(StreamName=stream, Records=records)
-    file = write_properties(tmp_path / "c.properties", **settings_of(kinesis, stream, home))
+    file = write_properties(
+        tmp_path / "c.properties", **settings_of(kinesis, stream, home, **{"frazil.output.stream": out})
+    )
 
     done = frazil("run", "--until-caught-up", file)
 
@@ -207,31 +155,42 @@ def test_who_runs_until_caught_up_ends_when_all_is_sent_and_leaves_nothing_behin
     assert all(numbers == sorted(numbers) for numbers in by_key.values())
 
 
-@pytest.mark.parametrize("point", ["before_swap", "after_delivery"])
 def test_kills_lose_nothing_and_nothing_is_sent_before_its_commit(
-    kinesis: LocalKinesis, streams: tuple[str, str], tmp_path: Path, point: Point
+    kinesis: LocalKinesis, streams: tuple[str, str], tmp_path: Path
 ) -> None:
     stream, out = streams
     home = tmp_path / "home"
-    keys = [f"customer {number}" for number in range(5)]
-    values = [orjson.dumps({"key": key, "number": number}) for number in range(40) for key in keys]
-    file = write_properties(tmp_path / "c.properties", **settings_of(kinesis, stream, home))
-    killed = [sys.executable, "-m", "frazil.testing.run", "--crash-at", point, "--hit", "2", "--", "run", str(file)]
-    running = Running(killed, tmp_path / "run.log")
-    running.until_it_says("opened a table")
-    for value in values:
-        put(kinesis, stream, value, key=orjson.loads(value)["key"], at=LOWEST)
-    assert running.ended(180) == -9
+    sent: Counter[str] = Counter()
+    file = write_properties(
+        tmp_path / "c.properties", **settings_of(kinesis, stream, home, **{"frazil.output.stream": out})
+    )
 
-    in_table = iceberg.current_metadata(home / "catalog.db", "public", stream.upper())
-    landed = verify_stream(in_table, stream, Counter(dict.fromkeys(keys, 40)))
-    assert len(set(records_of(kinesis, out))) <= landed.rows
-    before = outbox(home, stream)
+    def put_some() -> None:
+        for number in range(100):
+            key = f"customer {number % 5}"
+            put(kinesis, stream, orjson.dumps({"key": key, "number": sent[key]}), key=key)
+            sent[key] += 1
+
+    def killed_at(point: Point, hit: int) -> None:
+        killed = [sys.executable, "-m", "frazil.testing.run", "--crash-at", point, "--hit", str(hit), "--"]
+        running = Running([*killed, "run", str(file)], tmp_path / f"{point}.log")
+        running.until_it_says("opened a table")
+        put_some()
+        assert running.ended(180) == -9
+
+    def landed() -> StreamReport:
+        return verify_stream(iceberg.current_metadata(home / "catalog.db", "public", stream.upper()), stream, sent)
+
+    killed_at("before_swap", 2)
+    assert len(set(records_of(kinesis, out))) <= landed().rows
+    abandoned = set(outbox(home, stream))
+    killed_at("after_delivery", 1)
+    assert len(set(records_of(kinesis, out))) <= landed().rows
     last = frazil("run", "--until-caught-up", file)
 
     assert last.returncode == 0, last.stderr
-    metadata = iceberg.current_metadata(home / "catalog.db", "public", stream.upper())
-    assert verify_stream(metadata, stream, Counter(dict.fromkeys(keys, 40))).clean
-    assert {value for _, value in records_of(kinesis, out)} == set(values)
+    assert landed().clean
+    wanted = {orjson.dumps({"key": key, "number": number}) for key, count in sent.items() for number in range(count)}
+    assert {value for _, value in records_of(kinesis, out)} == wanted
     # Of what never was committed, files stay until they are old.
-    assert set(outbox(home, stream)) <= (set(before) if point == "before_swap" else set())
+    assert set(outbox(home, stream)) <= abandoned
