@@ -22,12 +22,15 @@ from tests.support.proxy import Forward, Proxy, Refuse
 from tests.support.rest import RestCatalog
 from tests.support.s3 import BUCKET, Store
 from tests.support.sending import send
+from tests.support.streams import put, records_of
 from tests.support.waiting import caught_up, until_state
 
 import frazil
 from frazil import Connector
+from frazil.cycle import republishing
 from frazil.cycle.orphan_cleanup import sweep
 from frazil.dev.kafka import KafkaBroker
+from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import CatalogUnavailable, SchemaRace, StorageUnavailable, TableNotSupported
 from frazil.model import Conversion, TableName
 from frazil.queries.library import _CATALOGS
@@ -245,6 +248,37 @@ def test_rejects_are_kept_on_s3_and_every_list_leads_to_the_one_before(
     assert sorted(values) == [[b"first"], [b"second"]]
     assert [len(each.files) for each in lists] == [1, 1]
     assert rows_of(connector, catalog, topic, gaps={0: [5, 6]}) == 5
+
+
+def test_accepted_records_wait_on_s3_until_they_are_sent_on_and_leave_nothing_there(
+    spark, follow_stream, catalog, topic, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(republishing, "_AGAIN", 0.2)
+    with LocalKinesis(quotas=False) as kinesis:
+        kinesis.provide("orders")
+        connector = follow_stream(
+            kinesis,
+            "orders",
+            **{
+                "frazil.catalog": catalog,
+                "frazil.output.stream": "later",
+                "snowflake.topic2table.map": f"orders:{topic}",
+            },
+        )
+        for number in range(3):
+            put(kinesis, "orders", f'{{"id": {number}}}')
+            caught_up(connector)
+        place = f"warehouse/public/{topic.upper()}/_frazil/"
+        waiting = [key for key in store.names(place) if "/output-" in key]
+        kinesis.provide("later")
+        wait_until(lambda: len(records_of(kinesis, "later")) >= 3, "the records to be sent on")
+        connector.stop()
+        sent = records_of(kinesis, "later")
+
+    assert [value for _, value in sent] == [b'{"id": %d}' % number for number in range(3)]
+    assert len(waiting) == 6
+    assert [key for key in store.names(place) if "/output-" in key] == []
+    assert spark.table(f"{catalog}.public.{topic.upper()}").count() == 3
 
 
 @pytest.mark.parametrize("point", ["after_plan", "after_stage"])
