@@ -6,12 +6,16 @@ import itertools
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 from tests.cycle.memory import settings
 
 from frazil.cycle import republishing
@@ -90,6 +94,14 @@ class Scene:
         self.opened = OpenTable(self.table, self.table.uuid, self.table.tokens, 1)  # type: ignore[arg-type]
         source = SimpleNamespace(output=lambda: self.output)
         self.republishing = Republishing(settings(), source)  # type: ignore[arg-type]
+
+    def crash(self) -> None:
+        """End the process, and start another one."""
+        self.republishing.close()
+        # A process that has ended sends nothing any more.
+        assert self.republishing._sender is not None
+        self.republishing._sender.shutdown(wait=True)
+        self.restart()
 
     def accept(self, *values: str, committed: bool = True) -> None:
         """Commit accepted records; what is sent by then is struck off."""
@@ -269,3 +281,57 @@ def test_looking_for_old_files_where_there_never_was_one_is_no_error(tmp_path: P
     sweep_output(table, "SHOP", 0.0)  # type: ignore[arg-type]
 
     assert not table.files.exists()
+
+
+class Whims:
+    """An output that takes records or does not, and may break off in the midst of a list."""
+
+    def __init__(self) -> None:
+        self.takes: int | None = None
+        """How many records it takes before it fails; None: all of them."""
+
+        self.sent: list[str] = []
+
+    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> None:  # noqa: ARG002
+        for number, each in enumerate(records):
+            if number == self.takes:
+                raise StreamUnavailable("nowhere", "take records", "nobody answers")
+            self.sent.append((each.value or b"").decode())
+
+
+STEPS = ("accept", "accept", "accept and lose the commit", "send", "commit nothing", "crash", "fail", "work")
+
+
+@settings_of_hypothesis(max_examples=60)
+@given(st.lists(st.sampled_from(STEPS), max_size=25))
+def test_whatever_happens_all_that_is_committed_is_sent_in_order_and_nothing_else(steps: list[str]) -> None:
+    with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(republishing, "_AGAIN", 0.0)
+        scene, output = Scene(Path(directory)), Whims()
+        scene.output = output  # type: ignore[assignment]
+        scene.restart()
+        committed: list[str] = []
+        for number, step in enumerate(steps):
+            values = [f"{number}a", f"{number}b"]
+            match step:
+                case "accept":
+                    scene.accept(*values)
+                    committed += values
+                case "accept and lose the commit":
+                    scene.accept(*values, committed=False)
+                case "send":
+                    scene.send()
+                case "commit nothing":
+                    scene.accept()
+                case "crash":
+                    scene.crash()
+                case _:
+                    output.takes = 1 if step == "fail" else None
+        output.takes = None
+        scene.crash()
+        scene.finish()
+
+        assert set(output.sent) == set(committed)
+        # What is sent again begins with what was not struck off: each is there a last time in its order.
+        last = {value: place for place, value in enumerate(output.sent)}
+        assert sorted(committed, key=last.__getitem__) == committed

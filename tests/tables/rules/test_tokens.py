@@ -42,6 +42,8 @@ written = st.builds(
     topics=st.dictionaries(st.text(), topics, max_size=3),
     last_error=st.none() | st.dictionaries(st.text(), st.none() | st.text() | some, max_size=3),
     rejects=st.none() | st.text(),
+    output=st.none() | st.text(),
+    output_sent=st.none() | st.text(),
     source=st.text(),
 )
 
