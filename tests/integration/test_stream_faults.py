@@ -85,7 +85,8 @@ def follow(spark: SparkSession, lake: Path, kinesis: LocalKinesis, stream: str) 
 
 
 def held_by(connector: Connector) -> tuple[HeldPartition, ...]:
-    return tuple(HeldPartition(each.topic, each.partition, reason) for each, reason in connector.held.items())
+    held = connector.held.items()
+    return tuple(HeldPartition(each.topic, each.partition, why.reason, why.passes) for each, why in held)
 
 
 class Numbered:

@@ -21,7 +21,7 @@ from frazil.errors import FrazilError
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
-from frazil.sources.base import Source
+from frazil.sources.base import Held, Source
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import Tokens
 
@@ -47,10 +47,10 @@ class _Asked:
     known: Registered | None
 
     @property
-    def _waiting(self) -> dict[SourcePartition, str]:
+    def _waiting(self) -> dict[SourcePartition, Held]:
         """Why records of partitions cannot be had."""
         held = self.known.held if self.known else ()
-        return {SourcePartition(each.topic, each.partition): each.reason for each in held}
+        return {SourcePartition(each.topic, each.partition): Held(each.reason, each.passes) for each in held}
 
     @property
     def partitions(self) -> list[SourcePartition]:

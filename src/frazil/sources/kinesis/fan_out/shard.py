@@ -89,6 +89,9 @@ class FanOutShard:
                 if subscribed:
                     # Who is turned out may not come back at once: what there is by now is this cycle's.
                     return self._outcome(trouble=self._interruption(error))
+                if faults.code(error) == faults.GONE:
+                    # The consumer, the stream or the shard was deleted since the plan was made: the next one finds out.
+                    return self._outcome(trouble=faults.cause(error))
                 trouble = self._trouble(error)
         return self._outcome(trouble=trouble)
 
@@ -148,9 +151,7 @@ class FanOutShard:
         self._unfit += 1
         if kind == faults.UNFIT and self._unfit == 1:
             return None
-        # The consumer, the stream or the shard may have been deleted since the plan was made: the next one finds out.
-        failure = "stream_unavailable" if kind == faults.GONE else "stream_refused"
-        raise ReadFailed(StageFailure(failure, faults.cause(error), self._partition))
+        raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
 
     def _interruption(self, error: Exception) -> str | None:
         """What ended a subscription, where the service is to blame."""
