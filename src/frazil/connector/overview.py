@@ -17,7 +17,7 @@ from frazil.connector.registered import LeftOut, Registered
 from frazil.connector.registry import Registry
 from frazil.connector.states import Condition, State
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, wording_of
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
@@ -104,7 +104,8 @@ class _Desk:
             self._said = None
             return found
         reached = not self._source.done() or self._source.exception() is None
-        warning = "the broker did not answer" if reached else "the broker cannot be asked"
+        service = wording_of(self._known.source).service
+        warning = f"{service} did not answer" if reached else f"{service} cannot be asked"
         if cause != self._said:
             _log.warning(warning, connector=self._known.name, cause=cause)
         self._said = cause
