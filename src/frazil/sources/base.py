@@ -166,7 +166,11 @@ class Source(Protocol):
         """
 
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
-        """The partitions that are better not read from these starts just now."""
+        """The partitions that are better not read from these starts just now.
+
+        Raises:
+            ConsumersExhausted, StreamUnavailable, StreamRefused: none of them can be read, and why.
+        """
 
     def held(self) -> Mapping[SourcePartition, Held]:
         """Why records of partitions cannot be had, of those of which that is so; any thread may ask."""

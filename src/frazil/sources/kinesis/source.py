@@ -18,7 +18,7 @@ from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
 from frazil.sources.kinesis.dead_letters import DeadLetterStream
-from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, is_fanned_out
+from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, Lack, is_fanned_out
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
@@ -75,6 +75,9 @@ class KinesisSource:
         self._consumers = Consumers(self._client, self._address, client.get("application", ""))
         self._read: Collection[SourcePartition] = ()
         """The shards in which there was something to read, or might be, when the last plan was made."""
+
+        self._waiting: Mapping[SourcePartition, Held] = {}
+        """The shards of streams that give no consumer, and why."""
 
         self._is_sent = is_fanned_out(client)
         self._poll = None if self._is_sent else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
@@ -168,14 +171,22 @@ class KinesisSource:
         outage = self._watch.is_outage(self._read)
         if not outage:
             self._watch.say()
+        lacking = self._without_consumer({each.topic for each in starts}) if self._is_sent else {}
+        self._waiting = {
+            each: Held(lack.error.message, passes=isinstance(lack.error, StreamUnavailable))
+            for each in starts
+            if (lack := lacking.get(each.topic)) is not None and lack.error is not None
+        }
         rests = {
-            each: self._watch.of(each).rest(start, self._poll, outage=outage)
+            each: Rest(lacking[each.topic].seconds)
+            if each.topic in lacking
+            else self._watch.of(each).rest(start, self._poll, outage=outage)
             for each, start in of_kinesis(starts).items()
         }
         return {each: rest for each, rest in rests.items() if rest is not None}
 
     def held(self) -> Mapping[SourcePartition, Held]:
-        return self._watch.held()
+        return {**self._watch.held(), **self._waiting}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         known = {each: self._watch.of(each) for each in starts}
@@ -215,6 +226,19 @@ class KinesisSource:
             self._dead_letters.close()
         self._prober.close()
         self._client.close()
+
+    def _without_consumer(self, streams: Collection[str]) -> Mapping[str, Lack]:
+        """The streams whose shards may not be subscribed to yet.
+
+        Raises:
+            ConsumersExhausted, StreamUnavailable, StreamRefused: so it is with all of them, and none is on its way.
+        """
+        arns = {name: arn for name, arn in self._streams.arns().items() if name in streams}
+        lacking = self._consumers.lacking(arns)
+        errors = [each.error for each in lacking.values() if each.error is not None]
+        if errors and len(errors) == len(arns):
+            raise errors[0]
+        return lacking
 
     def _started(
         self, partitions: Collection[SourcePartition], initial: InitialPosition
