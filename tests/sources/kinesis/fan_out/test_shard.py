@@ -200,6 +200,19 @@ def test_a_service_that_fails_for_a_while_is_asked_again(local) -> None:
     assert outcome.trouble is None
 
 
+def test_a_wait_that_takes_too_long_ends_the_reading(local) -> None:
+    _, subscriber = prepared(local)
+    local.faults.throttle("SubscribeToShard")
+
+    def late(seconds: float) -> bool:
+        time.sleep(seconds and 1.1)
+        return False
+
+    outcome = Reading(subscriber).run(BEGINNING, window=1.0, wait=late)
+
+    assert (outcome.covered, outcome.trouble) == (BEGINNING, None)
+
+
 def test_a_task_that_has_enough_is_sent_no_more(local) -> None:
     kinesis, subscriber = prepared(local)
     put(kinesis, *[bytes(700_000)] * 3)

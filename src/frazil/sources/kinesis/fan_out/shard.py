@@ -27,6 +27,9 @@ AGAIN: Final = 5.0
 _MARGIN: Final = 0.1
 """Seconds more: our clock and the service's need not run alike."""
 
+_BRIEF: Final = 0.1
+"""Seconds for which the answer to a subscription is waited for at least."""
+
 _SETTLING: Final = 1.0
 """Seconds for which a shard is listened to although there is no more."""
 
@@ -78,7 +81,7 @@ class FanOutShard:
             place = BEGINNING if is_passed else self._covered
             subscribed = False
             try:
-                with self._subscribe(str(self._partition.partition), place, self._left) as subscription:
+                with self._subscribe(str(self._partition.partition), place, max(_BRIEF, self._left)) as subscription:
                     subscribed = True
                     self._not_before = int((time.time() + AGAIN + _MARGIN) * 1000)
                     self._listen(subscription, deliver)
@@ -104,7 +107,8 @@ class FanOutShard:
         pause = self._pace.seconds_left
         if pause >= self._left:
             return False
-        return not self._wait(pause)
+        # A wait may take longer than it was to.
+        return not self._wait(pause) and self._left > 0
 
     def _listen(self, subscription: Subscription, deliver: Deliver) -> None:
         settled = time.monotonic() + _SETTLING
