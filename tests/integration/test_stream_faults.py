@@ -113,7 +113,8 @@ class Numbered:
 
 def rows(spark: SparkSession, stream: str) -> list[dict[str, Any]]:
     name = f"frazil.public.{stream.upper()}"
-    if not spark.catalog.tableExists(name):
+    spark.catalog.clearCache()
+    if not spark.catalog.tableExists(name) or "n" not in spark.table(name).columns:
         return []
     found = spark.sql(f"SELECT n, length(text) AS length, kinesisMetadata FROM {name} ORDER BY n").collect()
     return [row.asDict(recursive=True) for row in found]
