@@ -110,3 +110,22 @@ def test_a_home_without_a_catalog_stays_without(connector: Path, tmp_path: Path)
     assert (fine.returncode, stopped.returncode) == (0, 1)
     assert str(nowhere) in stopped.stderr
     assert not nowhere.exists()
+
+
+def test_streams_of_a_pattern_are_known_to_kinesis(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = write_properties(
+        tmp_path / "connector.properties",
+        name="SHOP",
+        connector__class="frazil.KinesisConnector",
+        frazil__kinesis__region="eu-central-1",
+        frazil__kinesis__streams__regex="orders.*",
+        frazil__home=str(tmp_path),
+    )
+
+    code = main(["validate", str(file), "--catalog"])
+    structlog.reset_defaults()
+
+    assert code == 0
+    said = capfd.readouterr()
+    assert "Kinesis knows which streams the pattern means" in said.out + said.err
+    assert "frazil.kinesis.streams.regex" in said.out + said.err

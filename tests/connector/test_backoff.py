@@ -70,7 +70,7 @@ def test_what_does_not_pass_is_not_tried_again() -> None:
     waits = Waits()
 
     with pytest.raises(TopicMissing):
-        fail(1, waits, TopicMissing(["orders"], "kafka:9092"))
+        fail(1, waits, TopicMissing("kafka", ["orders"], "kafka:9092"))
 
     assert waits.seconds == []
 

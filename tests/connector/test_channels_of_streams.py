@@ -12,7 +12,7 @@ from frazil.cli.channels import _shown
 from frazil.connector.channels import channels_of
 from frazil.connector.states import Condition
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
-from frazil.sources.base import Source, TopicFacts
+from frazil.sources.base import Held, Source, TopicFacts
 from frazil.sources.kinesis.positions import END, Hints, after, now
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens, TopicTokens
@@ -40,7 +40,7 @@ def status(
     channel: Channel,
     ends: Mapping[SourcePartition, Position] = ENDS,
     service: Service | None = None,
-    held: Mapping[SourcePartition, str] | None = None,
+    held: Mapping[SourcePartition, Held] | None = None,
 ) -> ChannelStatus:
     topics = {"orders": TopicTokens("aws", "1", {SHARD.partition: channel})}
     tokens = Tokens("shop", "commit", "owner", 1, topics=topics, source="kinesis")
@@ -88,9 +88,15 @@ def test_a_shard_that_is_read_to_its_end_uses_no_retention() -> None:
 
 
 def test_a_shard_that_is_held_says_so_and_why() -> None:
-    found = status(Channel("7", read_through=NOW), held={SHARD: "KMSDisabledException"})
+    found = status(Channel("7", read_through=NOW), held={SHARD: Held("KMSDisabledException")})
 
     assert (found.state, found.reason) == ("HELD", "KMSDisabledException")
+
+
+def test_a_shard_that_gives_no_answer_is_tried_again_and_says_why() -> None:
+    found = status(Channel("7", read_through=NOW), held={SHARD: Held("InternalFailure", passes=True)})
+
+    assert (found.state, found.reason) == ("RETRYING", "InternalFailure")
 
 
 def test_where_half_of_the_retention_is_used_a_line_warns() -> None:

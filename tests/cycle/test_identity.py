@@ -4,7 +4,10 @@ import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import World, token
 
-from frazil.errors import TopicReplaced
+from frazil.cycle.identity import replaced
+from frazil.errors import TopicMissing, TopicReplaced
+from frazil.sources.base import TopicFacts
+from frazil.tables.rules.tokens import Tokens, TopicTokens
 
 BOTH = {"topics": "orders,more", "snowflake__topic2table__map": "orders:orders,more:orders"}
 
@@ -55,3 +58,30 @@ def test_another_cluster_under_the_same_address_is_told_before_anything_is_read(
         world.run()
 
     assert world.offsets() == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (TopicFacts("orders", "aws:eu-central-1:2", "7", ()), "account and region is aws:eu-central-1:2"),
+        (TopicFacts("orders", "aws:eu-central-1:1", "8", ()), "time of creation is 8"),
+    ],
+)
+def test_a_stream_that_is_another_one_is_called_so_with_what_leads_to_streams(found: TopicFacts, said: str) -> None:
+    known = {"orders": TopicTokens("aws:eu-central-1:1", "7", {})}
+
+    error = replaced(Tokens("shop", "c", "o", 1, topics=known, source="kinesis"), found)
+
+    assert error is not None
+    assert f"the stream orders is not the one the offset tokens speak of: its {said}" in error.message
+    assert "frazil.kinesis.region" in error.message
+    assert "bootstrap" not in error.message
+
+
+def test_a_stream_that_is_missing_is_looked_for_where_streams_are() -> None:
+    message = TopicMissing("kinesis", ["orders", "more"], "eu-central-1").message
+
+    assert message == (
+        "the streams orders, more did not appear: Kinesis at eu-central-1 does not have them. Create what is missing, "
+        "or correct `frazil.kinesis.streams`."
+    )

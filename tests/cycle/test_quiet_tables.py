@@ -46,10 +46,10 @@ class Table:
         self._quiet = QuietTables(SimpleNamespace(is_on=False))  # type: ignore[arg-type]
         self._place = after(1)
 
-    def commits(self, covered: KinesisPosition, **staged: Any) -> bool:
+    def commits(self, covered: KinesisPosition, beside: StagedRange | None = None, **staged: Any) -> bool:
         found = StagedRange(SHARD, self._place, replace(covered, records=0), **{"read_through": 5, **staged})
         self._place = covered
-        part = StagedTable(SimpleNamespace(table=NAME), (found,))  # type: ignore[arg-type]
+        part = StagedTable(SimpleNamespace(table=NAME), (found, *([beside] if beside else [])))  # type: ignore[arg-type]
         return NAME in self._quiet.without({NAME: [part]}, {NAME: self.opened}, FACTS)
 
 
@@ -69,6 +69,13 @@ def test_a_place_that_moves_without_records_commits_once_an_hour(clock: Clock) -
 )
 def test_all_else_that_moves_commits_at_once(clock: Clock, covered: KinesisPosition, staged: dict[str, Any]) -> None:
     assert Table().commits(covered, **staged)
+
+
+def test_a_place_that_stays_since_nobody_answers_lets_others_of_its_table_wait(clock: Clock) -> None:
+    other = SourcePartition("orders", "shardId-000000000001")
+    silent = StagedRange(other, after(1), after(1), trouble="InternalFailure")
+
+    assert not Table().commits(after(2), beside=silent)
 
 
 def test_a_place_that_stays_never_commits(clock: Clock) -> None:

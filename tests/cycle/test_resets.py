@@ -91,3 +91,11 @@ def test_one_channel_of_a_topic_made_again_cannot_be_reset_without_the_others() 
 def test_a_partition_that_the_broker_does_not_have_cannot_be_reset() -> None:
     with pytest.raises(ResetRefused, match="orders-5"):
         chosen(held(), FACTS, ["orders"], orders(5))
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("kafka", "the broker has no orders-7"), ("kinesis", "Kinesis has no orders-7")]
+)
+def test_a_channel_that_is_not_there_is_missed_by_who_was_asked(source: str, said: str) -> None:
+    with pytest.raises(ResetRefused, match=said):
+        chosen(held(source=source), FACTS, ["orders"], orders(7))

@@ -55,6 +55,31 @@ def test_every_record_lands_once_over_a_split_new_columns_and_a_restart(
     assert set(channels) == {shard_id(number) for number in range(3)}
 
 
+def test_a_stream_that_takes_no_more_consumers_is_held_and_another_one_lands(
+    spark: SparkSession, lake: Path, local: LocalKinesis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.consumers._REFUSED", 0.5)
+    make(local, "full")
+    put(make(local, "beside"), range(20), stream="beside")
+    local.faults.kms("LimitExceededException", "RegisterStreamConsumer", stream="full")
+    streams = {"frazil.kinesis.streams": "full,beside"}
+    connector = Connector.from_properties({**configuration(local, lake), "name": "full-app", **streams}, spark)
+    connector.start()
+    try:
+        wait_until(lambda: len(landed(spark, "BESIDE")) == 20, "the other stream's rows")
+        told = {each.topic: (str(each.state), each.reason or "") for each in connector.status()}
+        assert str(connector.state) == "RUNNING"
+        local.faults.clear()
+        put(local.client(), range(20), stream="full")
+        wait_until(lambda: len(landed(spark, "FULL")) == 20, "the rows of the stream that was full")
+    finally:
+        connector.stop()
+
+    assert told["beside"] == ("RUNNING", "")
+    assert told["full"][0] == "HELD"
+    assert "cannot be registered" in told["full"][1]
+
+
 def configuration(local: LocalKinesis, lake: Path) -> dict[str, str]:
     return {
         "name": "sent-app",
@@ -70,17 +95,18 @@ def configuration(local: LocalKinesis, lake: Path) -> dict[str, str]:
     }
 
 
-def landed(spark: SparkSession) -> list[int]:
+def landed(spark: SparkSession, table: str = "SENT") -> list[int]:
     """The numbers in the table, in order."""
+    name = f"frazil.public.{table}"
     spark.catalog.clearCache()
-    if not spark.catalog.tableExists("frazil.public.SENT") or "n" not in spark.table("frazil.public.SENT").columns:
+    if not spark.catalog.tableExists(name) or "n" not in spark.table(name).columns:
         return []
-    return sorted(row["n"] for row in spark.sql("SELECT n FROM frazil.public.SENT").collect())
+    return sorted(row["n"] for row in spark.sql(f"SELECT n FROM {name}").collect())
 
 
-def put(kinesis: Any, numbers: range, **more: str) -> None:
+def put(kinesis: Any, numbers: range, stream: str = "sent", **more: str) -> None:
     """Put numbers into the stream, their hash keys spread over all that there are."""
     for number in numbers:
         data = json.dumps({"n": number, **more}).encode()
         key = str(HIGHEST // len(numbers) * (number - numbers.start))
-        kinesis.put_record(StreamName="sent", Data=data, PartitionKey="k", ExplicitHashKey=key)
+        kinesis.put_record(StreamName=stream, Data=data, PartitionKey="k", ExplicitHashKey=key)

@@ -20,6 +20,7 @@ from frazil import Connector
 from frazil.connector.registered import HeldPartition
 from frazil.connector.registry import Registry
 from frazil.dev.kinesis import LocalKinesis
+from frazil.model import SourcePartition
 from frazil.testing import iceberg
 from frazil.testing.aggregation import aggregate
 from frazil.testing.stream_oracle import StreamReport, verify_stream
@@ -85,7 +86,8 @@ def follow(spark: SparkSession, lake: Path, kinesis: LocalKinesis, stream: str) 
 
 
 def held_by(connector: Connector) -> tuple[HeldPartition, ...]:
-    return tuple(HeldPartition(each.topic, each.partition, reason) for each, reason in connector.held.items())
+    held = connector.held.items()
+    return tuple(HeldPartition(each.topic, each.partition, why.reason, why.passes) for each, why in held)
 
 
 class Numbered:
@@ -111,7 +113,8 @@ class Numbered:
 
 def rows(spark: SparkSession, stream: str) -> list[dict[str, Any]]:
     name = f"frazil.public.{stream.upper()}"
-    if not spark.catalog.tableExists(name):
+    spark.catalog.clearCache()
+    if not spark.catalog.tableExists(name) or "n" not in spark.table(name).columns:
         return []
     found = spark.sql(f"SELECT n, length(text) AS length, kinesisMetadata FROM {name} ORDER BY n").collect()
     return [row.asDict(recursive=True) for row in found]
@@ -201,6 +204,64 @@ def test_a_shard_whose_key_is_hidden_is_held_to_all_who_look_while_others_go_on_
     kinesis.faults.clear()
     wait_until(lambda: [row["n"] for row in rows(spark, stream)] == [1, 2, 3], "the record that was held")
     wait_until(lambda: told()[shard_id(0)][0] == "RUNNING", "the shard to be read again")
+
+
+def test_a_shard_that_gives_no_answer_is_told_to_all_who_look_while_others_go_on_and_lands_when_it_does(
+    kinesis: LocalKinesis,
+    stream: str,
+    follow: Callable[..., Connector],
+    spark: SparkSession,
+    lake: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("frazil.sources.kinesis.watch._TROUBLED", 0.2)
+    kinesis.provide(stream, 2)
+    for number in (1, 2):
+        put(kinesis, stream, number, LOWEST)
+    kinesis.faults.fail("GetRecords", stream=stream, shard=shard_id(0))
+    connector = follow(tmp_path)
+
+    for number in (11, 12):
+        put(kinesis, stream, number, HIGHEST)
+        wait_until(lambda: number in [row["n"] for row in rows(spark, stream)], "the other shard's record")  # noqa: B023
+    wait_until(lambda: connector.held.keys() == {SourcePartition(stream, shard_id(0))}, "the shard to be told of", 60)
+    assert str(connector.state) == "RUNNING"
+    assert {str(each.partition): str(each.state) for each in connector.status()} == {
+        shard_id(0): "RETRYING",
+        shard_id(1): "RUNNING",
+    }
+
+    def listed() -> tuple[str, str]:
+        found = json.loads(frazil("channels", "--home", lake, "--format", "json").stdout)
+        (mine,) = [each for each in found if each["topic"] == stream and each["partition"] == shard_id(0)]
+        return mine["state"], mine["reason"] or ""
+
+    wait_until(lambda: listed()[0] == "RETRYING", "another process to see it", 30)
+    assert listed()[1].startswith("InternalFailure")
+    snapshots = spark.table(f"frazil.public.{stream.upper()}.snapshots").count()
+    assert snapshots <= 6, "trouble commits nothing"
+    kinesis.faults.clear()
+    wait_until(lambda: [row["n"] for row in rows(spark, stream)] == [1, 2, 11, 12], "the records that waited")
+    wait_until(lambda: connector.held == {}, "the shard to be read again")
+
+
+def test_a_service_that_gives_no_answer_at_all_is_waited_for_and_told_by_the_connector(
+    kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], spark: SparkSession
+) -> None:
+    kinesis.provide(stream, 2)
+    connector = follow()
+    caught_up(connector)
+    kinesis.faults.fail(stream=stream)
+    wait_until(lambda: str(connector.state) == "RETRYING", "the outage to be told", 60)
+    assert "InternalFailure" in str(connector.error)
+    kinesis.faults.clear()
+
+    put(kinesis, stream, 1, LOWEST)
+    put(kinesis, stream, 2, HIGHEST)
+
+    wait_until(lambda: [row["n"] for row in rows(spark, stream)] == [1, 2], "the records after it", 90)
+    wait_until(lambda: str(connector.state) == "RUNNING", "the connector to go on")
 
 
 def test_records_of_ten_mebibytes_land_whole_and_those_without_a_key_have_none(

@@ -13,7 +13,7 @@ from tests.memory.sequences import positions as sequences
 from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import PartitionId, Position, Range, ReaderSpec, RecordOffset, SourcePartition, StagedRange
 from frazil.sources import kinds
-from frazil.sources.base import Acknowledgement, PartitionFacts, Rest, TopicFacts
+from frazil.sources.base import Acknowledgement, Held, PartitionFacts, Rest, TopicFacts
 from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
 from frazil.sources.kafka.positions import KafkaPosition, of_kafka
@@ -341,7 +341,10 @@ class MemorySource:
         """Those that a test holds."""
         return {each: self._cluster.resting[each] for each in starts if each in self._cluster.resting}
 
-    def held(self) -> Mapping[SourcePartition, str]:
+    def require_answers(self) -> None:
+        """Whoever got none has failed already."""
+
+    def held(self) -> Mapping[SourcePartition, Held]:
         """None is."""
         return {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.memory.shards import reader
 from tests.staging.shards import DE, FIRST, KIND, LONG, OWN, SECOND, SHORT, record, rows, table, task
 
 from frazil.cycle.accounting import first_reject
 from frazil.model import (
     Conversion,
     ConverterSpec,
+    Range,
     Route,
     RoutedTable,
     SourcePartition,
@@ -75,6 +78,27 @@ def test_with_no_tolerance_each_shard_ends_before_its_first_reject(tmp_path: Pat
     (part,) = staged.tables
     assert part.rejects is not None
     assert (part.rejects.first.partition.partition, part.rejects.first.offset) == (FIRST, f"{LONG}:9")
+
+
+def test_a_reject_is_met_by_the_next_cycle_where_not_all_before_it_was_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [record(FIRST, SHORT, '{"n": 1}'), record(FIRST, LONG, '{"n": 2}'), record(FIRST, f"{LONG}:9", "[]")]
+    opened: list[Mapping[str, str]] = []
+
+    def once_whole(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: int) -> reader.ShardsReader:
+        cut = [replace(each, end=after(int(SHORT))) for each in ranges] if opened else ranges
+        opened.append(client)
+        return whole(client, cut, most_bytes)
+
+    whole = reader.open_reader
+    monkeypatch.setattr(reader, "open_reader", once_whole)
+
+    staged = stage(task(tmp_path, records, table(tmp_path, n="long"), tolerance="none"))
+
+    assert rows(staged) == [(1,)]
+    assert [each.covered for each in staged.ranges] == [after(int(SHORT))]
+    assert staged.tables[0].rejects is None
 
 
 def test_new_keys_are_told_in_the_order_of_the_source(tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
 
 
 def _held(connector: Connector) -> tuple[HeldPartition, ...]:
-    return tuple(HeldPartition(each.topic, each.partition, reason) for each, reason in connector.held.items())
+    held = connector.held.items()
+    return tuple(HeldPartition(each.topic, each.partition, why.reason, why.passes) for each, why in held)
 
 
 def _say_what_is_not_used(settings: ConnectorSettings) -> None:

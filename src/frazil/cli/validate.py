@@ -13,7 +13,7 @@ from frazil.cli.loading import load_all
 from frazil.cli.visible import visible
 from frazil.config import ConnectorSettings
 from frazil.cycle.foreseeing import obstacles
-from frazil.errors import FrazilError, NothingSetUp
+from frazil.errors import FrazilError, NothingSetUp, wording_of
 from frazil.tables.jvm.asked import Asked
 
 _log = structlog.get_logger(__name__)
@@ -42,7 +42,11 @@ def validate_files(
 
 def _found(settings: ConnectorSettings) -> list[FrazilError]:
     if settings.source.topics_regex:
-        _log.info("the broker knows which topics the pattern means; their tables are not looked at", key="topics.regex")
+        words = wording_of(settings.source.kind)
+        _log.info(
+            f"{words.service} knows which {words.topic}s the pattern means; their tables are not looked at",
+            key=words.pattern,
+        )
     if not settings.spark and not (Path(settings.home) / "catalog.db").exists():
         return _without_catalog(settings)
     console = people()

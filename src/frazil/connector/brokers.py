@@ -41,8 +41,8 @@ class Brokers:
             kind, client = registered.source, registered.client()
         else:
             raise ResetRefused(
-                f"the brokers of {connector} are not known here",
-                "Name its file: --connector FILE, and --worker FILE if that has bootstrap.servers.",
+                f"where {connector} reads from is not known here",
+                "Name its file: --connector FILE, and --worker FILE if that says where.",
             )
         source = kinds.observe(kind, client, topics)
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import ENDED, Condition, State
 from frazil.model import ChannelStatus, Position, RecordOffset, SourcePartition, TableName
-from frazil.sources.base import Source, TopicFacts
+from frazil.sources.base import Held, Source, TopicFacts
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens, encode
 
@@ -61,7 +61,7 @@ def channels_of(
     condition: Condition,
     source: Source | None,
     left_out: Iterable[LeftOut] = (),
-    held: Mapping[SourcePartition, str] = MappingProxyType({}),
+    held: Mapping[SourcePartition, Held] = MappingProxyType({}),
     *,
     pipe_of: Callable[[TableName, str], str],
 ) -> list[ChannelStatus]:
@@ -80,7 +80,7 @@ def channels_of(
     """
     apart = () if condition.state in ENDED else left_out
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
-    by_partition = {} if condition.state in ENDED else {each: Condition(State.HELD, held[each]) for each in held}
+    by_partition = {} if condition.state in ENDED else {each: _condition(held[each]) for each in held}
     found = [
         (name, tokens, partition, channel)
         for name, tokens in tables
@@ -129,6 +129,10 @@ def channels_of(
         )
         for name, tokens, partition, channel in found
     ]
+
+
+def _condition(held: Held) -> Condition:
+    return Condition(State.RETRYING if held.passes else State.HELD, held.reason)
 
 
 def _latest(latest: Position | None) -> RecordOffset | None:

@@ -7,26 +7,23 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 
 from frazil.config import ConnectorSettings, load
+from frazil.connector.newest import last_records
 from frazil.connector.registry import Registry
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens, tables_of
 from frazil.connector.trying import Trial, Trying, batch_of, lines_of
 from frazil.cycle.pipes import compiled, stored_pipes
 from frazil.errors import ExplainRefused, InvalidConfiguration, InvalidQuery, PipeBroken
-from frazil.model import Column, Conversion, PipeSpec, Position, Range, SourcePartition
+from frazil.model import Column, Conversion, PipeSpec
 from frazil.pipes.choice import pipe_of
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.table import Table
-
-_MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of records that are read for an explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ class Explainer:
 
         Raises:
             ExplainRefused: no connector is known here whose records come through it; or as for `of_file`.
-            SourceUnavailable: its brokers did not answer.
+            BrokerUnavailable, BrokerRefused, StreamUnavailable, StreamRefused: the records cannot be had.
         """
         found = self._found(name)
         topics = self._topics(found)
@@ -114,7 +111,7 @@ class Explainer:
         (connector, chosen), *_ = settings.items()
         wanted = sorted(topics[connector])
         with _observed(chosen, wanted) as source:
-            records = [*_last_records(source, wanted, count)]
+            records = [*last_records(source, wanted, count, chosen.source.address)]
         return _explained(found, chosen.conversion, wanted[0], records)
 
     def _found(self, name: str) -> _Found:
@@ -220,18 +217,3 @@ def _observed(settings: ConnectorSettings, topics: Collection[str]) -> Iterator[
         yield source
     finally:
         source.close()
-
-
-def _last_records(source: Source, topics: Collection[str], count: int) -> Iterator[pa.RecordBatch]:
-    """The last `count` records of each partition."""
-    for facts in source.facts(topics).values():
-        partitions = facts.source_partitions()
-        ends, earliest = source.ends(partitions), source.earliest(partitions)
-        ranges = [_last(each, earliest[each], ends[each], count) for each in partitions]
-        if wanted := [each for each in ranges if each.start < each.end]:
-            yield from kinds.open_reader(source.reader(), wanted, _MOST_BYTES).batches()
-
-
-def _last(partition: SourcePartition, earliest: Position, end: Position, count: int) -> Range:
-    skipped = max(0, earliest.distance(end) - count)
-    return Range(partition, earliest.ahead(skipped, end), end)

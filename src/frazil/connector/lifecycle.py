@@ -23,6 +23,7 @@ from frazil.cycle import CycleReport, Ingestion
 from frazil.cycle.table_failures import TableFailure
 from frazil.errors import FrazilError, StillStopping
 from frazil.model import ChannelStatus, SourcePartition, TableName
+from frazil.sources.base import Held
 from frazil.tables.jvm.session import open_session, require_usable
 
 _GRACE = 8.0
@@ -115,8 +116,8 @@ class Connector:
         return ingestion.failing if ingestion else {}
 
     @property
-    def held(self) -> Mapping[SourcePartition, str]:
-        """The partitions whose records cannot be had until somebody sees to that, and why."""
+    def held(self) -> Mapping[SourcePartition, Held]:
+        """The partitions whose records cannot be had, and why; those whose trouble may pass by itself say so."""
         ingestion = self._ingestion
         return ingestion.held if ingestion else {}
 

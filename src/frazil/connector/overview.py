@@ -17,11 +17,11 @@ from frazil.connector.registered import LeftOut, Registered
 from frazil.connector.registry import Registry
 from frazil.connector.states import Condition, State
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, wording_of
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
-from frazil.sources.base import Source
+from frazil.sources.base import Held, Source
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import Tokens
 
@@ -47,10 +47,10 @@ class _Asked:
     known: Registered | None
 
     @property
-    def _waiting(self) -> dict[SourcePartition, str]:
+    def _waiting(self) -> dict[SourcePartition, Held]:
         """Why records of partitions cannot be had."""
         held = self.known.held if self.known else ()
-        return {SourcePartition(each.topic, each.partition): each.reason for each in held}
+        return {SourcePartition(each.topic, each.partition): Held(each.reason, each.passes) for each in held}
 
     @property
     def partitions(self) -> list[SourcePartition]:
@@ -104,7 +104,8 @@ class _Desk:
             self._said = None
             return found
         reached = not self._source.done() or self._source.exception() is None
-        warning = "the broker did not answer" if reached else "the broker cannot be asked"
+        service = wording_of(self._known.source).service
+        warning = f"{service} did not answer" if reached else f"{service} cannot be asked"
         if cause != self._said:
             _log.warning(warning, connector=self._known.name, cause=cause)
         self._said = cause

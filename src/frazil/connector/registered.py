@@ -48,11 +48,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class HeldPartition:
-    """A partition whose records cannot be had until somebody sees to that."""
+    """A partition whose records cannot be had."""
 
     topic: str
     partition: PartitionId
     reason: str
+    passes: bool = False
+    """Whether that may end by itself; else somebody has to see to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Registered:
     """The tables that are left out while it runs."""
 
     held: tuple[HeldPartition, ...] = ()
-    """The partitions that wait for somebody while it runs."""
+    """The partitions whose records cannot be had while it runs."""
 
     topic2table: str = ""
     """`snowflake.topic2table.map` of its last run."""

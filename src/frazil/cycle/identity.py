@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import structlog
 
 from frazil.config import ConnectorSettings
-from frazil.errors import TopicMissing, TopicReplaced
+from frazil.errors import TopicMissing, TopicReplaced, wording_of
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens
 
@@ -30,10 +30,11 @@ def replaced(tokens: Tokens, facts: TopicFacts) -> TopicReplaced | None:
     known = tokens.topics.get(facts.topic)
     if known is None:
         return None
+    words = wording_of(tokens.source)
     if known.cluster and facts.cluster and known.cluster != facts.cluster:
-        return TopicReplaced(facts.topic, "cluster id", known.cluster, facts.cluster)
+        return TopicReplaced(tokens.source, facts.topic, words.cluster, known.cluster, facts.cluster)
     if known.id and facts.id and known.id != facts.id:
-        return TopicReplaced(facts.topic, "topic id", known.id, facts.id)
+        return TopicReplaced(tokens.source, facts.topic, words.identity, known.id, facts.id)
     return None
 
 
@@ -45,7 +46,7 @@ def require_topics(settings: ConnectorSettings, found: Mapping[str, object]) -> 
     """
     missing = [topic for topic in settings.source.topics if topic not in found]
     if missing:
-        raise TopicMissing(missing, settings.source.address)
+        raise TopicMissing(settings.source.kind, missing, settings.source.address)
 
 
 class Absences:
@@ -57,13 +58,14 @@ class Absences:
 
     def look(self, read: Iterable[str], found: Mapping[str, object]) -> None:
         """Compare what there is with what the connector reads and was set to read."""
+        word = wording_of(self._settings.source.kind).topic
         absent = {*self._settings.source.topics, *read} - found.keys()
         for topic in sorted(absent - self._absent):
             _log.warning(
-                "a topic does not exist; it is waited for, and other topics go on",
+                f"a {word} does not exist; it is waited for, and other {word}s go on",
                 connector=self._settings.name,
                 topic=topic,
             )
         for topic in sorted(self._absent - absent):
-            _log.info("a topic that did not exist does now", connector=self._settings.name, topic=topic)
+            _log.info(f"a {word} that did not exist does now", connector=self._settings.name, topic=topic)
         self._absent = absent

@@ -69,7 +69,7 @@ from frazil.errors import (
 from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
-from frazil.sources.base import Rest, Source, TopicFacts
+from frazil.sources.base import Held, Rest, Source, TopicFacts
 from frazil.tables.base import TableCatalog
 
 _RECALL_EVERY = 30.0
@@ -163,8 +163,8 @@ class Ingestion:
         return self._set.failures.failing
 
     @property
-    def held(self) -> Mapping[SourcePartition, str]:
-        """Why records of partitions cannot be had until somebody sees to that; any thread may ask."""
+    def held(self) -> Mapping[SourcePartition, Held]:
+        """Why records of partitions cannot be had, of those of which that is so; any thread may ask."""
         return self._source.held()
 
     def pipe_of(self, table: TableName, topic: str) -> str:
@@ -380,6 +380,7 @@ class Ingestion:
                 raise self._failed(failure, planned)
             failed[failure.table] = self._failed(failure, planned)
         self._set.fail(failed)
+        self._source.require_answers()
         return self._of_working(task for task in staged if not task.failure)
 
     def _of_working(self, staged: Iterable[Staged]) -> list[Staged]:

@@ -85,8 +85,8 @@ def _is_unmoved(staged: Iterable[StagedTable]) -> bool:
 
 def _is_without_records(staged: Iterable[StagedTable]) -> bool:
     """Whether places have moved where only time passed; the end of a partition is more than that."""
-    ranges = [each for part in staged for each in part.ranges]
-    return not any(each.parsed or each.covered.ended or each.read_through is None for each in ranges)
+    moved_on = [each for part in staged for each in part.ranges if each.covered != each.start]
+    return not any(each.parsed or each.covered.ended or each.read_through is None for each in moved_on)
 
 
 def _is_empty(staged: Iterable[StagedTable]) -> bool:

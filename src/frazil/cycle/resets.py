@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from frazil.cycle.identity import replaced
-from frazil.errors import ResetRefused
+from frazil.errors import ResetRefused, wording_of
 from frazil.model import Position, SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens, TopicTokens
@@ -59,11 +59,14 @@ def chosen(
     """
     if only is None:
         return [each for topic in sorted(topics) if topic in facts for each in facts[topic].source_partitions()]
+    words = wording_of(tokens.source)
     if only.topic not in facts or only not in facts[only.topic].source_partitions():
-        raise ResetRefused(f"the broker has no {only}", "Choose another channel, or make the topic first.")
+        raise ResetRefused(
+            f"{words.service} has no {only}", f"Choose another channel, or make the {words.topic} first."
+        )
     if replaced(tokens, facts[only.topic]) and len(facts[only.topic].partitions) > 1:
         raise ResetRefused(
-            f"the topic {only.topic} is another one than the tokens speak of, and so are all its partitions",
+            f"the {words.topic} {only.topic} is another one than the tokens speak of, and so are all its partitions",
             f"Reset all of its channels: frazil channels reset {tokens.name} --topic {only.topic} --to-earliest.",
         )
     return [only]

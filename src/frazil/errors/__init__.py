@@ -42,6 +42,7 @@ from frazil.errors.sources import (
     RecordsExpired,
     RecordsReplaced,
     RecordsSkipped,
+    StreamCredentialsMissing,
     StreamRefused,
     StreamUnavailable,
     TopicMissing,
@@ -96,6 +97,7 @@ from frazil.errors.tables import (
 )
 from frazil.errors.tokens import CherryPicked, Fenced, TokensMoved, TokensUncertain, TokensUnreadable
 from frazil.errors.tree import FrazilError, Terminal, Transient, Unexpected
+from frazil.errors.wording import wording_of
 
 __all__ = [
     "BrokerRefused",
@@ -166,6 +168,7 @@ __all__ = [
     "StorageNotSupported",
     "StorageRefused",
     "StorageUnavailable",
+    "StreamCredentialsMissing",
     "StreamRefused",
     "StreamUnavailable",
     "TableBegunAnew",
@@ -191,4 +194,5 @@ __all__ = [
     "Unexpected",
     "UnfitValue",
     "stage_error",
+    "wording_of",
 ]

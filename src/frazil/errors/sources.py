@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from frazil.errors.tree import Terminal, Transient
+from frazil.errors.wording import wording_of
 
 
 class BrokerUnavailable(Transient):
@@ -119,6 +120,19 @@ class StreamRefused(Terminal):
         )
 
 
+class StreamCredentialsMissing(Terminal):
+    """There is nothing to sign a request to a stream's service with, so it was not asked."""
+
+    code = "stream_credentials_missing"
+
+    def __init__(self, address: str, action: str, cause: str) -> None:
+        super().__init__(
+            f"Kinesis at {address} was not asked to {action}, for there are no credentials to do so: {cause}. Give "
+            "frazil.kinesis.access.key.id and frazil.kinesis.secret.access.key in the connector's file, or have AWS's "
+            "own chain find some here; those that a program has given its connector are not written down."
+        )
+
+
 class ConsumersExhausted(Transient):
     """A stream has as many registered consumers as it may."""
 
@@ -207,11 +221,21 @@ class TopicReplaced(Terminal):
 
     code = "topic_replaced"
 
-    def __init__(self, topic: str, what: str, expected: str, found: str) -> None:
+    def __init__(self, kind: str, topic: str, what: str, expected: str, found: str) -> None:
+        """Say how it differs.
+
+        Args:
+            kind: what kind of source it is of.
+            topic: the topic.
+            what: what is another one.
+            expected: what the tokens say of that.
+            found: what the source says of it.
+        """
+        words = wording_of(kind)
         super().__init__(
-            f"the topic {topic} is not the one the offset tokens speak of: its {what} is {found}, the tokens say "
-            f"{expected}. If bootstrap.servers leads to the wrong cluster, correct it. To read the new topic, stop the "
-            f"connector and run `frazil channels reset` with --topic {topic} --to-earliest."
+            f"the {words.topic} {topic} is not the one the offset tokens speak of: its {what} is {found}, the tokens "
+            f"say {expected}. {words.misled} To read the new {words.topic}, stop the connector and run `frazil "
+            f"channels reset` with --topic {topic} --to-earliest."
         )
 
 
@@ -220,8 +244,11 @@ class TopicMissing(Terminal):
 
     code = "topic_missing"
 
-    def __init__(self, topics: Sequence[str], brokers: str) -> None:
+    def __init__(self, kind: str, topics: Sequence[str], address: str) -> None:
+        """Name topics of a kind of source that do not exist at an address."""
+        words = wording_of(kind)
         super().__init__(
-            f"the topic{'s' if len(topics) != 1 else ''} {', '.join(topics)} did not appear on the broker at "
-            f"{brokers}. Create it, or correct `topics`."
+            f"the {words.topic}{'s' if len(topics) != 1 else ''} {', '.join(topics)} did not appear: {words.service} "
+            f"at {address} does not have {'them' if len(topics) != 1 else 'it'}. Create what is missing, or correct "
+            f"`{words.topics}`."
         )

@@ -27,8 +27,8 @@ class StillStopping(Transient):
 
     def __init__(self, connector: str) -> None:
         super().__init__(
-            f"the connector {connector} was stopped, and its last run has not ended: something it waits for, a broker "
-            "or a catalog, does not answer. Nothing was started. Start it again later, or in another process, which "
+            f"the connector {connector} was stopped, and its last run has not ended: what it reads from, or a "
+            "catalog, does not answer. Nothing was started. Start it again later, or in another process, which "
             "fences this one."
         )
 

@@ -65,6 +65,9 @@ class StagedRange:
     held: str | None = None
     """Why the source gives no more of it until somebody sees to that; None where it does."""
 
+    trouble: str | None = None
+    """Why the source gave nothing of it this time, where it may by itself later; None where it answered."""
+
     oldest: int | None = None
     """Timestamp of the oldest record read, in ms since the epoch."""
 

@@ -82,6 +82,15 @@ class Rest:
     """For how long."""
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why records of a partition cannot be had just now."""
+
+    reason: str
+    passes: bool = False
+    """Whether that may end by itself; else somebody has to see to it."""
+
+
 class Source(Protocol):
     """The driver's side of a source. All methods may raise `BrokerUnavailable` or `BrokerRefused`."""
 
@@ -150,11 +159,22 @@ class Source(Protocol):
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         """Hear how far tasks came: what is known of partitions by reading them. It is not committed yet."""
 
-    def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
-        """The partitions that are better not read from these starts just now."""
+    def require_answers(self) -> None:
+        """Tell an outage of all that is read from the trouble of some partitions, once what was read is heard.
 
-    def held(self) -> Mapping[SourcePartition, str]:
-        """Why records of partitions cannot be had until somebody sees to that; any thread may ask."""
+        Raises:
+            StreamUnavailable: none of the partitions gave anything when it was read last.
+        """
+
+    def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
+        """The partitions that are better not read from these starts just now.
+
+        Raises:
+            ConsumersExhausted, StreamUnavailable, StreamRefused: none of them can be read, and why.
+        """
+
+    def held(self) -> Mapping[SourcePartition, Held]:
+        """Why records of partitions cannot be had, of those of which that is so; any thread may ask."""
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""

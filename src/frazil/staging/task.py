@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from frazil.errors import (
 from frazil.model import (
     PartitionId,
     Position,
+    RejectSummary,
     SourcePartition,
     Staged,
     StagedRange,
@@ -126,11 +128,17 @@ def _up_to_the_first_reject(task: Task, staged: Staged) -> Staged:
     if again.failure:
         return again
     untouched = tuple(StagedRange(each.partition, each.start, each.start) for each in ranges if each.end <= each.start)
+    short = {each.partition for each in again.ranges if each.covered < cut[each.partition]}
     tables = tuple(
-        replace(part, ranges=(*part.ranges, *untouched), rejects=before.rejects)
+        replace(part, ranges=(*part.ranges, *untouched), rejects=_unless_short(before.rejects, short))
         for part, before in zip(again.tables, staged.tables, strict=True)
     )
     return replace(again, ranges=(*again.ranges, *untouched), tables=tables)
+
+
+def _unless_short(rejects: RejectSummary | None, short: AbstractSet[SourcePartition]) -> RejectSummary | None:
+    """What was rejected, unless the source did not give again all that is before it: then the next cycle meets it."""
+    return None if rejects is None or rejects.first.partition in short else rejects
 
 
 def _nothing(task: Task) -> Staged:

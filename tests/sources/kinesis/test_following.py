@@ -14,6 +14,7 @@ from frazil.cycle import Ingestion
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import RecordsExpired, StreamRefused, StreamUnavailable, TopicReplaced
 from frazil.model import SourcePartition
+from frazil.sources.base import Held
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import read
@@ -278,7 +279,7 @@ def test_a_shard_that_cannot_be_read_waits_and_others_go_on(
         connector.cycle()
 
     assert numbers(world) == [2]
-    assert connector.held == {shard(world, 1): "KMSAccessDeniedException"}
+    assert connector.held == {shard(world, 1): Held("KMSAccessDeniedException")}
 
     world.local.faults.clear()
     world.catch_up(connector)

@@ -10,7 +10,6 @@ import pytest
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.model import Range, SourcePartition, StagedRange
-from frazil.sources.base import ReadFailed
 from frazil.sources.kinesis.positions import (
     BEGINNING,
     END,
@@ -135,6 +134,34 @@ def test_what_comes_after_a_known_end_is_read_next_though_an_answer_had_it_alrea
     assert values(rows) == [b"three"]
 
 
+def test_a_known_end_that_is_not_come_to_for_trouble_is_not_said_to_be_covered(
+    local: LocalKinesis, stream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.sources.kinesis.polling._PATIENCE", 1.0)
+    one, two, _ = put(local, stream, b"one", b"two", b"three")
+    wanted = Range(SourcePartition(stream, SHARD), BEGINNING, after(int(two)))
+    reader = open_reader(client_of(local, max_records="1", read_window_ms="600"), [wanted], 2**30)
+
+    found = []
+    for batch in reader.batches():
+        local.faults.fail(stream=stream)
+        found += batch.column("value").to_pylist()
+
+    assert found in ([b"one"], [b"one", b"two"])
+    assert reader.ranges[0].covered == after(int([one, two][len(found) - 1]))
+
+
+def test_what_came_after_a_known_end_is_not_said_to_be_read(local: LocalKinesis, stream: str) -> None:
+    _, two = put(local, stream, b"one", b"two")
+    time.sleep(1.1)
+    began = time.time()
+    put(local, stream, b"three")
+
+    _, found = read(local, stream, end=after(int(two)))
+
+    assert found.read_through is None or found.read_through < began * 1000
+
+
 def test_a_known_end_that_no_record_has_is_come_to_as_well(local: LocalKinesis, stream: str) -> None:
     *_, last = put(local, stream, b"one", b"two")
 
@@ -244,15 +271,36 @@ def test_trouble_of_the_service_is_waited_out(local: LocalKinesis, stream: str) 
     assert values(read(local, stream, read_window_ms="10000")[0]) == [b"one"]
 
 
-def test_a_service_that_gives_nothing_at_all_is_an_outage(local: LocalKinesis, stream: str) -> None:
+def test_a_service_that_gives_nothing_at_all_is_trouble(local: LocalKinesis, stream: str) -> None:
     put(local, stream, b"one")
     local.faults.fail(stream=stream)
 
-    with pytest.raises(ReadFailed) as failed:
-        read(local, stream, read_window_ms="600")
+    rows, found = read(local, stream, read_window_ms="600")
 
-    assert failed.value.failure.error == "stream_unavailable"
-    assert failed.value.failure.partition == SourcePartition(stream, SHARD)
+    assert (rows, found.covered, found.read_through) == ([], BEGINNING, None)
+    assert (found.trouble or "").startswith("InternalFailure")
+
+
+def test_a_service_that_fails_after_an_answer_is_no_trouble(local: LocalKinesis, stream: str) -> None:
+    (one,) = put(local, stream, b"one")
+    wanted = Range(SourcePartition(stream, SHARD), BEGINNING, now(FAR, None, Hints()))
+    reader = open_reader(client_of(local, max_records="1", read_window_ms="600"), [wanted], 2**30)
+    local.faults.empty(stream=stream, times=1)
+    local.faults.fail("GetRecords", stream=stream, times=1)
+
+    rows = [row for batch in reader.batches() for row in batch.to_pylist()]
+
+    assert (values(rows), reader.ranges[0].covered) == ([b"one"], after(int(one)))
+    assert reader.ranges[0].trouble is None
+
+
+def test_a_stream_that_is_deleted_is_trouble_that_the_next_plan_sees_to(local: LocalKinesis, stream: str) -> None:
+    local.faults.kms("ResourceNotFoundException", stream=stream)
+
+    rows, found = read(local, stream, read_window_ms="10000")
+
+    assert (rows, found.covered) == ([], BEGINNING)
+    assert "ResourceNotFoundException" in (found.trouble or "")
 
 
 def test_a_key_that_cannot_be_used_holds_up_its_shard(local: LocalKinesis, stream: str) -> None:

@@ -16,7 +16,7 @@ from confluent_kafka.admin import OffsetSpec
 from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import Position, Range, ReaderSpec, SourcePartition, StagedRange
 from frazil.sources import kinds
-from frazil.sources.base import Acknowledgement, PartitionFacts, Rest, TopicFacts
+from frazil.sources.base import Acknowledgement, Held, PartitionFacts, Rest, TopicFacts
 from frazil.sources.kafka.admin_client import BrokerAdmin
 from frazil.sources.kafka.dead_letters import DeadLetterTopic
 from frazil.sources.kafka.divergence import Prober, divergences
@@ -197,7 +197,10 @@ class KafkaSource:
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:  # noqa: ARG002
         return {}
 
-    def held(self) -> Mapping[SourcePartition, str]:
+    def require_answers(self) -> None:
+        """A range that gives nothing has failed already."""
+
+    def held(self) -> Mapping[SourcePartition, Held]:
         return {}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002

@@ -10,11 +10,14 @@ from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     ConnectTimeoutError,
+    CredentialRetrievalError,
     EndpointConnectionError,
     HTTPClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
 )
 
-from frazil.errors import StreamRefused, StreamUnavailable
+from frazil.errors import FrazilError, StreamCredentialsMissing, StreamRefused, StreamUnavailable
 
 THROTTLED: Final = frozenset(
     {
@@ -68,8 +71,10 @@ def cause(error: Exception) -> str:
     return str(error)
 
 
-def translate(error: Exception, address: str, action: str) -> StreamUnavailable | StreamRefused:
+def translate(error: Exception, address: str, action: str) -> FrazilError:
     """Our error for a failed request."""
+    if isinstance(error, (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)):
+        return StreamCredentialsMissing(address, action, cause(error))
     kind = StreamUnavailable if passes(error) else StreamRefused
     return kind(address, action, cause(error))
 

@@ -24,6 +24,9 @@ from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, RawRe
 _PATIENCE: Final = 30.0
 """Seconds a range with a known end is read at least: others wait for all of it."""
 
+_TRIES: Final = 2
+"""How often in a row a place that the service does not take is tried again."""
+
 _NO_HINTS: Final = Hints()
 
 
@@ -69,6 +72,7 @@ class PollingShard:
         """Read, as far as the range, the service and the time allow."""
         read_through: int | None = None
         trouble: str | None = None
+        answered = False
         while self._is_time():
             try:
                 iterator = self._iterator or self._new_iterator()
@@ -78,24 +82,27 @@ class PollingShard:
                 if faults.code(error) in faults.HELD:
                     return self._outcome(read_through, held=faults.code(error))
                 trouble = self._trouble(error)
+                if self._unfit > _TRIES:
+                    break
                 continue
-            trouble = None
+            answered = True
             self._unfit = 0
             self._pace.answered(answer.size, asked)
             self._iterator = answer.iterator
             wanted = self._of_range(answer)
             self._covered = self._cover(answer)
-            if answer.records and after(int(answer.records[-1].sequence)) > self._covered:
+            if self._is_beyond(answer):
                 # The service goes on behind records that are beyond the range: nobody has them yet.
                 self._iterator = None
             enough = bool(wanted) and not deliver(Pulled(wanted, self._covered))
             if self._covered.ended:
                 newest = answer.records[-1].arrival if answer.records else None
                 return self._outcome(max((each for each in (read_through, newest) if each), default=None))
-            read_through = answer.date - answer.behind
+            if not self._is_beyond(answer):
+                read_through = answer.date - answer.behind
             if enough or self._covered >= self._end or not answer.behind:
                 return self._outcome(read_through, is_quiet=not answer.records and not answer.behind)
-        return self._outcome(read_through, trouble=trouble)
+        return self._outcome(read_through, trouble=None if answered else trouble)
 
     def _is_time(self) -> bool:
         """Wait until a call is due; whether there is time for it."""
@@ -121,12 +128,12 @@ class PollingShard:
         if kind == faults.EXPIRED:
             return None
         self._unfit += 1
-        if kind in (faults.UNFIT, faults.GONE) and self._unfit <= 2:
+        if kind in (faults.UNFIT, faults.GONE) and self._unfit <= _TRIES:
             self._pace.refused()
             return None
         if kind == faults.GONE:
             # Its stream was deleted since the plan was made, or it has expired: the next plan finds out.
-            raise ReadFailed(StageFailure("stream_unavailable", faults.cause(error), self._partition))
+            return faults.cause(error)
         raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
 
     def _of_range(self, answer: Answer) -> Sequence[RawRecord]:
@@ -135,6 +142,10 @@ class PollingShard:
         if self._end.mark == Mark.SEQUENCE and records and int(records[-1].sequence) >= self._end.value:
             records = [each for each in records if at_record(int(each.sequence)) < self._end]
         return records
+
+    def _is_beyond(self, answer: Answer) -> bool:
+        """Whether an answer has records behind what is covered with it: those beyond the end of the range."""
+        return bool(answer.records) and after(int(answer.records[-1].sequence)) > self._covered
 
     def _cover(self, answer: Answer) -> KinesisPosition:
         """Where the shard is read to, with an answer."""
@@ -152,5 +163,7 @@ class PollingShard:
         held: str | None = None,
         trouble: str | None = None,
     ) -> Outcome:
-        hints = Hints(self._hints.hash_keys, self._iterator, self._covered, self._pace.ready_at)
+        # Who got no answer owes nothing: when to ask again is for those to say who see all shards.
+        owed = self._pace.ready_at if trouble is None else self._hints.not_before
+        hints = Hints(self._hints.hash_keys, self._iterator, self._covered, owed)
         return Outcome(replace(self._covered, hints=hints), read_through, is_quiet, held, trouble)

@@ -46,9 +46,11 @@ class Prober:
             StreamUnavailable: none of them could be looked at, nor has any other given an answer since it failed.
         """
         for each, trouble in zip(shards, self._pool.map(self._trouble, shards), strict=True):
-            self._watch.of(each).trouble = trouble
+            self._watch.of(each).tell(trouble)
         failed = [each for each in shards if self._watch.of(each).trouble]
-        if failed and all(self._watch.of(each).trouble for each in (*shards, *others)):
+        # Where there is one to read, its reader finds out.
+        are_read = any(not self._watch.of(each).is_quiet for each in others)
+        if failed and not are_read and self._watch.is_outage((*shards, *others)):
             raise StreamUnavailable(
                 self._address, f"say what is in {failed[0]}", str(self._watch.of(failed[0]).trouble)
             )

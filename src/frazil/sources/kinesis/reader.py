@@ -12,8 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
-from frazil.sources.base import ReadFailed
+from frazil.model import Position, Range, SourcePartition, StagedRange
 from frazil.sources.counting import SAMPLES, counted
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis.fan_out.consumers import consumer_of
@@ -131,7 +130,7 @@ class RangeReader:
         """Yield the records of all ranges, in order within each shard.
 
         Raises:
-            ReadFailed: the stream refused, or the service did not answer at all.
+            ReadFailed: the stream refused.
         """
         pool = ThreadPoolExecutor(min(len(self._progress), self._at_once), "frazil-shards")
         try:
@@ -141,7 +140,6 @@ class RangeReader:
         finally:
             self._stopping.set()
             pool.shutdown(wait=True, cancel_futures=True)
-        self._require_answers()
 
     def beyond(self, batch: pa.RecordBatch, starts: Mapping[SourcePartition, Position]) -> pa.BooleanArray:
         """Which records of a batch lie at or after the start of their partition; see `frazil.sources.base`."""
@@ -202,16 +200,11 @@ class RangeReader:
             return True
         return False
 
-    def _require_answers(self) -> None:
-        """Nothing at all from anywhere is no cycle's result, but an outage."""
-        troubles = [each.outcome.trouble for each in self._progress if each.outcome]
-        if all(troubles) and not any(each.staged.parsed for each in self._progress):
-            first = self._progress[0].wanted.partition
-            raise ReadFailed(StageFailure("stream_unavailable", str(troubles[0]), first))
-
 
 def _ended(staged: StagedRange, outcome: Outcome) -> StagedRange:
     covered: KinesisPosition = replace(
         outcome.covered, records=staged.parsed, read_through=outcome.read_through, is_quiet=outcome.is_quiet
     )
-    return replace(staged, covered=covered, read_through=outcome.read_through, held=outcome.held)
+    return replace(
+        staged, covered=covered, read_through=outcome.read_through, held=outcome.held, trouble=outcome.trouble
+    )

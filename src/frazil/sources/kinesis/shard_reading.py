@@ -49,7 +49,7 @@ class Outcome:
     """The error by which its records cannot be had until somebody sees to it."""
 
     trouble: str | None = None
-    """Why the service gave nothing at all, where it may yet."""
+    """Why the service did not answer at all, where it may yet."""
 
 
 def behind(records: Sequence[RawRecord], covered: KinesisPosition) -> Sequence[RawRecord]:

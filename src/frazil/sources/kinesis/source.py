@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from frazil.errors import StreamUnavailable
 from frazil.model import Position, Range, ReaderSpec, SourcePartition, StagedRange
 from frazil.sources import kinds
-from frazil.sources.base import Acknowledgement, Rest, TopicFacts
+from frazil.sources.base import Acknowledgement, Held, Rest, TopicFacts
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
-from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, is_fanned_out
+from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, Lack, is_fanned_out
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.letters import DeadLetterStream, OutputStream
 from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
 from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
+from frazil.sources.kinesis.shard_reading import RawRecord
 from frazil.sources.kinesis.streams import Stream, Streams
 from frazil.sources.kinesis.watch import Watch
 from frazil.sources.kinesis.writing import StreamWriter
@@ -74,6 +76,12 @@ class KinesisSource:
         self._watch = Watch()
         self._prober = Prober(self._client, self._address, self._streams, self._watch, self._clock)
         self._consumers = Consumers(self._client, self._address, client.get("application", ""))
+        self._read: Collection[SourcePartition] = ()
+        """The shards in which there was something to read, or might be, when the last plan was made."""
+
+        self._waiting: Mapping[SourcePartition, Held] = {}
+        """The shards of streams that give no consumer, and why."""
+
         self._is_sent = is_fanned_out(client)
         self._poll = None if self._is_sent else int(client.get("poll_interval_ms", _POLL * 1000)) / 1000
         """Seconds between two looks at a quiet shard; None where its records are sent."""
@@ -144,24 +152,45 @@ class KinesisSource:
         puller = Puller(self._client, 1)
         found = {}
         for partition, start in of_kinesis(starts).items():
-            if not start.ended and (arrival := self._first(puller, partition, start)) is not None:
-                found[partition] = arrival
+            if not start.ended and (records := self._next(puller, partition, start)):
+                found[partition] = records[0].arrival
         return found
 
     def staged(self, ranges: Iterable[StagedRange]) -> None:
         for each in ranges:
             covered = of_kinesis({each.partition: each.covered})[each.partition]
-            self._watch.hold(each.partition, each.held)
+            if each.trouble is None:
+                self._watch.hold(each.partition, each.held)
             self._watch.of(each.partition).hear(each, covered)
             if covered.ended:
                 self._streams.forget(each.partition.topic)
 
+    def require_answers(self) -> None:
+        if self._watch.is_outage(self._read):
+            first = next(iter(self._read))
+            raise StreamUnavailable(self._address, "give the records", str(self._watch.of(first).trouble))
+
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
-        rests = {each: self._watch.of(each).rest(start, self._poll) for each, start in of_kinesis(starts).items()}
+        self._read = starts.keys()
+        outage = self._watch.is_outage(self._read)
+        if not outage:
+            self._watch.say()
+        lacking = self._without_consumer({each.topic for each in starts}) if self._is_sent else {}
+        self._waiting = {
+            each: Held(lack.error.message, passes=isinstance(lack.error, StreamUnavailable))
+            for each in starts
+            if (lack := lacking.get(each.topic)) is not None and lack.error is not None
+        }
+        rests = {
+            each: Rest(lacking[each.topic].seconds)
+            if each.topic in lacking
+            else self._watch.of(each).rest(start, self._poll, outage=outage)
+            for each, start in of_kinesis(starts).items()
+        }
         return {each: rest for each, rest in rests.items() if rest is not None}
 
-    def held(self) -> Mapping[SourcePartition, str]:
-        return self._watch.held()
+    def held(self) -> Mapping[SourcePartition, Held]:
+        return {**self._watch.held(), **self._waiting}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         known = {each: self._watch.of(each) for each in starts}
@@ -176,10 +205,8 @@ class KinesisSource:
         sizes: dict[str, list[int]] = {}
         for each in ranges:
             start = of_kinesis({each.partition: each.start})[each.partition]
-            with faults.asking(self._address, f"give records of {each.partition}"):
-                arn = self._streams.arn(each.partition.topic)
-                answer = puller.pull(iterator_at(self._client, each.partition, arn, start), arn)
-            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in answer.records)
+            found = self._next(puller, each.partition, start)
+            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in found)
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
     def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
@@ -211,6 +238,19 @@ class KinesisSource:
     def _writer(self, stream: str) -> StreamWriter:
         return StreamWriter(self._client, self._address, stream)
 
+    def _without_consumer(self, streams: Collection[str]) -> Mapping[str, Lack]:
+        """The streams whose shards may not be subscribed to yet.
+
+        Raises:
+            ConsumersExhausted, StreamUnavailable, StreamRefused: so it is with all of them, and none is on its way.
+        """
+        arns = {name: arn for name, arn in self._streams.arns().items() if name in streams}
+        lacking = self._consumers.lacking(arns)
+        errors = [each.error for each in lacking.values() if each.error is not None]
+        if errors and len(errors) == len(arns):
+            raise errors[0]
+        return lacking
+
     def _started(
         self, partitions: Collection[SourcePartition], initial: InitialPosition
     ) -> dict[SourcePartition, KinesisPosition]:
@@ -232,16 +272,16 @@ class KinesisSource:
             waiting = max(1, waiting)
         return now(moment, waiting, hints)
 
-    def _first(self, puller: Puller, partition: SourcePartition, start: KinesisPosition) -> int | None:
-        """When the first record behind a position arrived, if one is found at once."""
+    def _next(self, puller: Puller, partition: SourcePartition, start: KinesisPosition) -> Sequence[RawRecord]:
+        """Records behind a position, if some can be had at once."""
         arn = self._streams.arn(partition.topic)
         try:
             answer = puller.pull(iterator_at(self._client, partition, arn, start), arn)
         except (ClientError, BotoCoreError) as error:
             if faults.passes(error) or faults.code(error) in faults.HELD:
-                return None
+                return ()
             raise faults.translate(error, self._address, f"give records of {partition}") from error
-        return answer.records[0].arrival if answer.records else None
+        return answer.records
 
 
 def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)

@@ -133,7 +133,7 @@ class Streams:
         try:
             summary = self._described(name)
         except (ClientError, BotoCoreError) as error:
-            if faults.code(error) in faults.THROTTLED and self._kept(name, _STALE):
+            if faults.passes(error) and self._kept(name, _STALE):
                 # An account may ask 20 times a second, of all its streams: the next look tells what this one would.
                 return known.facts
             raise faults.translate(error, self._address, f"describe the stream {name}") from error

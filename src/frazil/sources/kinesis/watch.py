@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
 from frazil.model import SourcePartition, StagedRange
-from frazil.sources.base import Rest
+from frazil.sources.base import Held, Rest
 from frazil.sources.kinesis.positions import Hints, KinesisPosition
 
 _log = structlog.get_logger(__name__)
@@ -19,6 +20,15 @@ _ITERATOR_AGE: Final = 240.0
 
 _HELD: Final = 15.0
 """Seconds after which a shard whose records cannot be had is tried again."""
+
+_TROUBLED: Final = 1.0
+"""Seconds after which a shard that gave no answer is read again; each further time in a row doubles them."""
+
+_DOUBLINGS: Final = 10
+"""After so many it is long enough in any case."""
+
+_LASTING: Final = 2
+"""How often in a row that makes it worth telling: now and then is nothing."""
 
 _GUESS: Final = 1_000
 """Records that may wait in a shard of which nothing is known."""
@@ -56,7 +66,13 @@ class Watched:
     """The error by which its records cannot be had until somebody sees to it."""
 
     trouble: str | None = None
-    """Why the service did not say what is in it, when it was looked at last."""
+    """Why the service did not say what is in it, when it was looked at or read last."""
+
+    troubles: int = 0
+    """How often in a row that was so."""
+
+    is_told: bool = False
+    """Whether the log says so."""
 
     rate: float | None = None
     """Records that come in a millisecond, about."""
@@ -66,12 +82,16 @@ class Watched:
         now = time.monotonic()
         hints = covered.hints or Hints()
         self.covered, self.is_quiet, self.looked_at = covered, covered.is_quiet, now
-        self.trouble = None
+        self.tell(staged.trouble)
         self.not_before = max(self.not_before, hints.not_before)
         self.keep(hints.iterator, now)
         self.read_through = staged.read_through or self.read_through
         if staged.parsed and staged.oldest is not None and staged.newest is not None:
             self.rate = staged.parsed / max(_SHORTEST, staged.newest - staged.oldest)
+
+    def tell(self, trouble: str | None) -> None:
+        """Note why the service did not say what is in it; None: it said."""
+        self.trouble, self.troubles = trouble, 0 if trouble is None else self.troubles + 1
 
     def keep(self, iterator: str | None, now: float) -> None:
         """Use an iterator from now on that goes on at `covered`."""
@@ -90,13 +110,17 @@ class Watched:
             return _GUESS
         return max(1, round(self.rate * max(0, moment - self.read_through)))
 
-    def rest(self, start: KinesisPosition, poll: float | None) -> Rest | None:
+    def rest(self, start: KinesisPosition, poll: float | None, *, outage: bool) -> Rest | None:
         """Why it is better not read from `start` just now, if it is.
 
         Args:
             start: where reading would go on.
             poll: seconds between two looks; None where nobody looks but who reads.
+            outage: whether no shard gives an answer: then it is the cycles that wait.
         """
+        if self.trouble is not None and not self.is_quiet:
+            left = max(self.looked_at + self._patience - time.monotonic(), self._seconds_owed)
+            return Rest(left) if left > 0 and not outage else None
         if self.held is not None:
             left = self.looked_at + _HELD - time.monotonic()
             return Rest(left) if left > 0 else None
@@ -118,6 +142,15 @@ class Watched:
     def is_due(self) -> bool:
         """Whether it may be read again."""
         return self._seconds_owed <= 0
+
+    @property
+    def lasts(self) -> bool:
+        """Whether trouble is worth telling."""
+        return self.troubles >= _LASTING
+
+    @property
+    def _patience(self) -> float:
+        return min(_HELD, _TROUBLED * float(1 << min(self.troubles - 1, _DOUBLINGS)))
 
     @property
     def _seconds_owed(self) -> float:
@@ -147,6 +180,29 @@ class Watch:
             _log.info("the records of a shard can be had again", shard=str(partition))
         known.held = error
 
-    def held(self) -> dict[SourcePartition, str]:
-        """The shards whose records cannot be had, and by which error."""
-        return {each: known.held for each, known in [*self._known.items()] if known.held is not None}
+    def held(self) -> dict[SourcePartition, Held]:
+        """The shards whose records cannot be had, and why."""
+        found = {}
+        for each, known in [*self._known.items()]:
+            if known.held is not None:
+                found[each] = Held(known.held)
+            elif known.trouble is not None and known.lasts:
+                found[each] = Held(known.trouble, passes=True)
+        return found
+
+    def is_outage(self, shards: Collection[SourcePartition]) -> bool:
+        """Whether none of some shards gave an answer when it was asked last."""
+        return bool(shards) and all(self.of(each).trouble is not None for each in shards)
+
+    def say(self) -> None:
+        """Have the log tell of shards that give no answer while others do, and that they do again; once each."""
+        for each, known in self._known.items():
+            if known.lasts and not known.is_told:
+                _log.warning(
+                    "a shard gives no answer: it is tried again until it does, and others go on",
+                    shard=str(each),
+                    cause=known.trouble,
+                )
+            elif known.is_told and not known.lasts:
+                _log.info("a shard gives answers again", shard=str(each))
+            known.is_told = known.lasts

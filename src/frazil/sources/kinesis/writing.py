@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from frazil.errors import StreamRefused, StreamUnavailable
+from frazil.errors import FrazilError, StreamRefused, StreamUnavailable
 from frazil.sources.kinesis import faults
 
 MOST_RECORDS: Final = 500
@@ -133,7 +133,7 @@ class StreamWriter:
         causes = (f"{said['ErrorCode']}: {said.get('ErrorMessage', '')}" for _, said in missing)
         return [letter for letter, _ in missing], next(causes, "")
 
-    def _translated(self, error: ClientError | BotoCoreError) -> StreamUnavailable | StreamRefused:
+    def _translated(self, error: ClientError | BotoCoreError) -> FrazilError:
         if faults.code(error) == faults.GONE:
             return StreamRefused(self._address, self._action, "there is no such stream, or not yet; create it")
         return faults.translate(error, self._address, self._action)

@@ -15,6 +15,7 @@ from frazil.sources.kinesis.fan_out.shard import FanOutShard
 from frazil.sources.kinesis.fan_out.subscription import Subscriber
 from frazil.sources.kinesis.positions import Hints, KinesisPosition, now
 from frazil.sources.kinesis.shard_reading import Outcome, Pulled, RawRecord
+from frazil.testing.topics import wait_until
 
 FIRST = SourcePartition("orders", "shardId-000000000000")
 
@@ -35,10 +36,16 @@ def consumers(local: LocalKinesis, kinesis: Any) -> Consumers:
     return Consumers(kinesis, local.endpoint, "reader")
 
 
+def registered(own: Consumers, arn: str) -> str:
+    """The ARN of a stream's consumer, once it may subscribe."""
+    wait_until(lambda: not own.lacking({"orders": arn}), "the consumer to be ACTIVE")
+    return own.options({"orders": arn})["consumer_arn.orders"]
+
+
 def prepared(local: LocalKinesis, shards: int = 1) -> tuple[Any, Subscriber]:
     """A stream with a consumer that may subscribe: a client, and the consumer."""
     kinesis = make(local, shards=shards)
-    return kinesis, Subscriber(options(local), consumers(local, kinesis).arn(arn_of(kinesis)))
+    return kinesis, Subscriber(options(local), registered(consumers(local, kinesis), arn_of(kinesis)))
 
 
 class Reading:

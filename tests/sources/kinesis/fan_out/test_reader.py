@@ -12,6 +12,7 @@ from frazil.model import Range
 from frazil.sources.kinesis.positions import BEGINNING
 from frazil.sources.kinesis.reader import open_reader
 from frazil.sources.kinesis.source import KinesisSource, Reading
+from frazil.testing.topics import wait_until
 
 
 def test_a_range_that_was_read_is_polled_again_without_waiting_for_a_subscription(local) -> None:
@@ -20,6 +21,7 @@ def test_a_range_that_was_read_is_polled_again_without_waiting_for_a_subscriptio
     source = KinesisSource(options(local), Reading(("orders",)))
     source.discover()
     wanted = Range(FIRST, BEGINNING, source.ends([FIRST])[FIRST])
+    wait_until(lambda: not source.resting({FIRST: BEGINNING}), "the consumer to be ACTIVE")
     client = source.reader().client
 
     reader = open_reader(client, [wanted], 1 << 20)
@@ -41,6 +43,7 @@ def test_a_quiet_shard_is_read_again_when_its_consumer_may_subscribe(local, monk
     source = KinesisSource(options(local), Reading(("orders",)))
     source.discover()
     wanted = Range(FIRST, BEGINNING, source.ends([FIRST])[FIRST])
+    wait_until(lambda: not source.resting({FIRST: BEGINNING}), "the consumer to be ACTIVE")
     local.faults.fail("GetRecords")
     reader = open_reader(source.reader().client, [wanted], 1 << 20)
     assert [*reader.batches()] == []

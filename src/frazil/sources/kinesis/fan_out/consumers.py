@@ -7,12 +7,14 @@ deregisters it: a connector that is stopped goes on with it later.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+import structlog
 from botocore.exceptions import BotoCoreError, ClientError
 
-from frazil.errors import ConsumersExhausted, StreamUnavailable
+from frazil.errors import ConsumersExhausted, FrazilError, StreamUnavailable
 from frazil.sources.kinesis import faults
 
 SHARED: Final = "SHARED_THROUGHPUT"
@@ -26,11 +28,16 @@ _KNOWN: Final = 60.0
 """Seconds for which a consumer is taken for registered: somebody else may deregister it."""
 
 _PATIENCE: Final = 60.0
-"""Seconds until a consumer that was registered is ACTIVE, at most."""
+"""Seconds within which a consumer that was registered is ACTIVE; from then on that is trouble."""
 
 _FIRST: Final = 0.1
 _LONGEST: Final = 2.0
 """Seconds between two looks whether it is, at first and in the end."""
+
+_REFUSED: Final = 15.0
+"""Seconds until a stream that gave none is asked again, at most."""
+
+_log = structlog.get_logger(__name__)
 
 
 def is_fanned_out(client: Mapping[str, str]) -> bool:
@@ -43,47 +50,54 @@ def consumer_of(client: Mapping[str, str], stream: str) -> str | None:
     return client.get(f"{_ARN}{stream}")
 
 
-class Consumers:
-    """The consumers of one application, one a stream."""
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A stream has no consumer that may subscribe."""
 
-    def __init__(self, client: Any, address: str, name: str, sleep: Callable[[float], None] = time.sleep) -> None:
+    again: float
+    """When it is asked again, in seconds on the monotonic clock."""
+
+    since: float
+    """Since when that has been so, likewise."""
+
+    pause: float
+    error: FrazilError | None = None
+    """Why, where it is more than that one is on its way."""
+
+    @property
+    def seconds(self) -> float:
+        """How long until it is asked again."""
+        return max(0.0, self.again - time.monotonic())
+
+
+class Consumers:
+    """The consumers of one application, one a stream. Nothing is waited for here."""
+
+    def __init__(self, client: Any, address: str, name: str) -> None:
         """Register with a client of botocore's.
 
         Args:
             client: the client.
             address: where the service is, for messages.
             name: what the consumers are called.
-            sleep: waits some seconds.
         """
         self._client = client
         self._address = address
         self._name = name
-        self._sleep = sleep
         self._known: dict[str, tuple[str, float]] = {}
         """ARNs of consumers and when they were looked at, by the ARN of their stream."""
 
+        self._lacks: dict[str, Lack] = {}
+        """Streams without one, by their ARN."""
+
     def options(self, streams: Mapping[str, str]) -> dict[str, str]:
-        """What tasks need to subscribe to streams; consumers that are missing are registered.
+        """What tasks need to subscribe to those of some streams that have a consumer, given their ARNs by name."""
+        return {f"{_ARN}{name}": self._known[arn][0] for name, arn in streams.items() if arn in self._known}
 
-        Args:
-            streams: their ARNs, by name.
-
-        Raises:
-            ConsumersExhausted: a stream takes no more of them.
-            StreamUnavailable, StreamRefused: the service gave none.
-        """
-        return {f"{_ARN}{name}": self.arn(stream) for name, stream in streams.items()}
-
-    def arn(self, stream: str) -> str:
-        """The ARN of the consumer of a stream, which is ACTIVE; raises as `options` does."""
-        found, looked_at = self._known.get(stream, ("", 0.0))
-        now = time.monotonic()
-        if not found or now - looked_at >= _KNOWN:
-            with faults.asking(self._address, f"describe the consumer {self._name} of {stream}"):
-                described = self._described(stream)
-            found = self._active(stream) if described is None or described[1] != _ACTIVE else described[0]
-            self._known[stream] = found, now
-        return found
+    def lacking(self, streams: Mapping[str, str]) -> dict[str, Lack]:
+        """Register what is missing with streams, given their ARNs by name; those that may not be subscribed to yet."""
+        found = {name: self._lack(arn) for name, arn in streams.items()}
+        return {name: lack for name, lack in found.items() if lack is not None}
 
     def deregister(self, stream: str) -> bool:
         """Have a stream send nothing to its consumer any more; whether there was one."""
@@ -94,21 +108,50 @@ class Consumers:
             self._client.deregister_stream_consumer(StreamARN=stream, ConsumerName=self._name)
         return True
 
-    def _active(self, stream: str) -> str:
-        """Register a consumer, unless it is there already, and wait until it may subscribe."""
-        end, pause = time.monotonic() + _PATIENCE, _FIRST
-        while True:
-            with faults.asking(self._address, f"register the consumer {self._name} with {stream}"):
-                described = self._described(stream)
-                if described is None:
-                    self._register(stream)
-                elif described[1] == _ACTIVE:
-                    return described[0]
-            if time.monotonic() >= end:
-                status = described[1] if described else "missing"
-                raise StreamUnavailable(self._address, f"register the consumer {self._name}", f"it is {status}")
-            self._sleep(pause)
-            pause = min(_LONGEST, pause * 2)
+    def _lack(self, stream: str) -> Lack | None:
+        """What a stream lacks, asked anew if it is time."""
+        now = time.monotonic()
+        before = self._lacks.get(stream)
+        if before is not None and now < before.again:
+            return before
+        _, looked_at = self._known.get(stream, ("", 0.0))
+        if stream in self._known and now - looked_at < _KNOWN:
+            return None
+        lack = self._asked(stream, now, before)
+        if lack is None:
+            self._lacks.pop(stream, None)
+            return None
+        if lack.error is not None and (before is None or before.error is None):
+            _log.error("a stream has no consumer for us: its shards wait", stream=stream, cause=lack.error.message)
+        self._lacks[stream] = lack
+        return lack
+
+    def _asked(self, stream: str, now: float, before: Lack | None) -> Lack | None:
+        since, pause = (now, _FIRST) if before is None else (before.since, 2 * before.pause)
+        try:
+            described = self._described(stream)
+            if described is not None and described[1] == _ACTIVE:
+                self._known[stream] = described[0], now
+                return None
+            self._known.pop(stream, None)
+            if described is None:
+                self._register(stream)
+        except (ClientError, BotoCoreError) as error:
+            if stream in self._known and faults.passes(error):
+                # Whoever reads finds out whether it is there still.
+                self._known[stream] = self._known[stream][0], now
+                return None
+            pause = min(_REFUSED, pause)
+            action = f"register the consumer {self._name} with {stream}"
+            return Lack(now + pause, since, pause, faults.translate(error, self._address, action))
+        except ConsumersExhausted as error:
+            return Lack(now + _REFUSED, since, _REFUSED, error)
+        pause = min(_LONGEST, pause)
+        if now - since < _PATIENCE:
+            return Lack(now + pause, since, pause)
+        cause = "it is missing" if described is None else f"it is {described[1]}"
+        late = StreamUnavailable(self._address, f"register the consumer {self._name} with {stream}", cause)
+        return Lack(now + pause, since, pause, late)
 
     def _register(self, stream: str) -> None:
         try:

@@ -27,6 +27,9 @@ AGAIN: Final = 5.0
 _MARGIN: Final = 0.1
 """Seconds more: our clock and the service's need not run alike."""
 
+_BRIEF: Final = 0.1
+"""Seconds for which the answer to a subscription is waited for at least."""
+
 _SETTLING: Final = 1.0
 """Seconds for which a shard is listened to although there is no more."""
 
@@ -78,7 +81,7 @@ class FanOutShard:
             place = BEGINNING if is_passed else self._covered
             subscribed = False
             try:
-                with self._subscribe(str(self._partition.partition), place, self._left) as subscription:
+                with self._subscribe(str(self._partition.partition), place, max(_BRIEF, self._left)) as subscription:
                     subscribed = True
                     self._not_before = int((time.time() + AGAIN + _MARGIN) * 1000)
                     self._listen(subscription, deliver)
@@ -89,6 +92,9 @@ class FanOutShard:
                 if subscribed:
                     # Who is turned out may not come back at once: what there is by now is this cycle's.
                     return self._outcome(trouble=self._interruption(error))
+                if faults.code(error) == faults.GONE:
+                    # The consumer, the stream or the shard was deleted since the plan was made: the next one finds out.
+                    return self._outcome(trouble=faults.cause(error))
                 trouble = self._trouble(error)
         return self._outcome(trouble=trouble)
 
@@ -101,7 +107,8 @@ class FanOutShard:
         pause = self._pace.seconds_left
         if pause >= self._left:
             return False
-        return not self._wait(pause)
+        # A wait may take longer than it was to.
+        return not self._wait(pause) and self._left > 0
 
     def _listen(self, subscription: Subscription, deliver: Deliver) -> None:
         settled = time.monotonic() + _SETTLING
@@ -148,9 +155,7 @@ class FanOutShard:
         self._unfit += 1
         if kind == faults.UNFIT and self._unfit == 1:
             return None
-        # The consumer, the stream or the shard may have been deleted since the plan was made: the next one finds out.
-        failure = "stream_unavailable" if kind == faults.GONE else "stream_refused"
-        raise ReadFailed(StageFailure(failure, faults.cause(error), self._partition))
+        raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
 
     def _interruption(self, error: Exception) -> str | None:
         """What ended a subscription, where the service is to blame."""
