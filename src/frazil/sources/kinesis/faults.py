@@ -21,6 +21,7 @@ THROTTLED: Final = frozenset(
         "ProvisionedThroughputExceededException",
         "LimitExceededException",
         "ThrottlingException",
+        "Throttling",
         "KMSThrottlingException",
     }
 )
