@@ -78,19 +78,21 @@ class RecordsExpired(Terminal):
 
     code = "records_expired"
 
-    def __init__(self, partition: str, covered: str, kept: str, others: Sequence[str] = ()) -> None:
+    def __init__(self, partition: str, covered: str, kept: str | None, others: Sequence[str] = ()) -> None:
         """Say it of one partition.
 
         Args:
             partition: the partition.
             covered: by when what had come was read.
-            kept: from when on the source keeps records; an unknown time where the partition itself is gone.
+            kept: from when on the source keeps records; None where the partition itself is gone.
             others: partitions with which it is the same.
         """
         also = f"; so it is with {', '.join(others)}" if others else ""
+        left = "it is gone from its source" if kept is None else f"its source keeps what came since {kept}"
+        after = "behind that" if kept is None else "between"
         super().__init__(
-            f"{partition} was read up to what had come by {covered}, and its source keeps what came since {kept}: "
-            f"records between may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what there is, or "
+            f"{partition} was read up to what had come by {covered}, and {left}: "
+            f"records {after} may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what there is, or "
             "`frazil channels reset` --to-earliest; and retain longer."
         )
 
@@ -210,8 +212,8 @@ class TopicReplaced(Terminal):
     def __init__(self, topic: str, what: str, expected: str, found: str) -> None:
         super().__init__(
             f"the topic {topic} is not the one the offset tokens speak of: its {what} is {found}, the tokens say "
-            f"{expected}. If bootstrap.servers leads to the wrong cluster, correct it. To read the new topic, stop the "
-            f"connector and run `frazil channels reset` with --topic {topic} --to-earliest."
+            f"{expected}. If the connector asks the wrong cluster, or the wrong region, correct that. To read the new "
+            f"topic, stop the connector and run `frazil channels reset` with --topic {topic} --to-earliest."
         )
 
 
