@@ -166,7 +166,7 @@ class SparkCluster:
 def _children(worker: psutil.Process) -> list[psutil.Process]:
     """A worker's; one that ends while it is looked at has none."""
     try:
-        return worker.children()
+        return [*worker.children()]
     except psutil.NoSuchProcess:
         return []
 

@@ -194,6 +194,21 @@ def test_a_profile_that_there_is_not_is_refused_by_driver_and_tasks(options: dic
     assert "nobody" in task.value.failure.message
 
 
+def test_what_a_profile_says_of_the_service_holds_for_its_role_as_well(
+    options: dict[str, str], somebody: Keys, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config"
+    keys = f"aws_access_key_id = {somebody.id}\naws_secret_access_key = {somebody.secret}\n"
+    file.write_text(f"[profile borrower]\nendpoint_url = {store.endpoint}\nregion = {REGION}\n{keys}")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    profile = {**without(options, "access_key_id", "secret_access_key", "endpoint", "region"), "profile": "borrower"}
+
+    client = clients.connect(profile)
+
+    assert (client.meta.endpoint_url, client.meta.region_name) == (store.endpoint, REGION)
+    assert client.list_streams()["StreamNames"] == [STREAM]
+
+
 def test_a_token_service_that_does_not_answer_is_an_outage(
     options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,9 @@ def session(client: Mapping[str, str]) -> boto3.Session:
         profile_name=client.get("profile"),
     )
     role = client.get("role_arn")
-    return own if role is None else with_role(own, role, client)
+    if role is None:
+        return own
+    return with_role(own, role, client, Config(connect_timeout=_CONNECT, read_timeout=_ANSWER))
 
 
 def connect(client: Mapping[str, str], service: str = "kinesis") -> Any:
