@@ -7,9 +7,10 @@ import io
 from rich.console import Console
 from structlog.testing import capture_logs
 from tests.cycle.memory import World, settings
-from tests.memory import MemoryRecord, connector
+from tests.memory import MemoryCatalog, MemoryRecord, connector
 
 from frazil.cli.progress import Progress
+from frazil.config import load
 
 
 def landed(*topics: str) -> list[dict[str, object]]:
@@ -39,6 +40,20 @@ def test_the_end_of_a_run_says_what_became_of_each_of_several_tables() -> None:
     facts = ("table", "records", "rows", "rejected", "skipped", "files")
     assert [orders[each] for each in facts] == ["public.ORDERS", 5, 5, 0, 0, 2]
     assert [returns[each] for each in facts] == ["public.RETURNS", 4, 3, 0, 1, 1]
+
+
+def test_lines_of_a_connector_on_a_stream_say_as_whom_it_reads() -> None:
+    keys = {"frazil.kinesis.streams": "orders", "frazil.kinesis.region": "eu-central-1"}
+    named = {"name": "shop", "frazil.kinesis.application.name": "Shop's"}
+    found = load({"connector.class": "frazil.KinesisConnector", **named, **keys})
+    progress = Progress(Console(file=io.StringIO()))
+    progress.watch(connector(found, World().cluster, MemoryCatalog()))
+
+    with capture_logs() as lines, progress:
+        pass
+
+    assert [(line["connector"], line["application"]) for line in lines] == [("shop", "Shop's")]
+    assert "application" not in landed("orders")[0]
 
 
 def test_of_a_single_table_the_total_says_it_all() -> None:

@@ -41,6 +41,7 @@ def status(
     ends: Mapping[SourcePartition, Position] = ENDS,
     service: Service | None = None,
     held: Mapping[SourcePartition, Held] | None = None,
+    application: str | None = None,
 ) -> ChannelStatus:
     topics = {"orders": TopicTokens("aws", "1", {SHARD.partition: channel})}
     tokens = Tokens("shop", "commit", "owner", 1, topics=topics, source="kinesis")
@@ -52,6 +53,7 @@ def status(
         cast("Source", service or Service()),
         held=held or {},
         pipe_of=lambda table, _: table.name,
+        application=application,
     )
     return found
 
@@ -63,6 +65,11 @@ def test_a_channel_is_called_by_its_shard_and_shows_by_when_it_is_read() -> None
     assert (found.offset_token, found.latest_offset) == ("7", None)
     assert found.read_through == "2027-01-15T02:00:00.000+00:00"
     assert found.retention_used == 0.25
+
+
+def test_a_channel_says_as_whom_its_stream_is_read_where_that_is_known() -> None:
+    assert status(Channel("7"), application="Shop's").application == "Shop's"
+    assert status(Channel("7")).application is None
 
 
 def test_how_many_records_wait_is_unknown_unless_none_does() -> None:

@@ -19,6 +19,7 @@ from tests.cycle.memory import World, settings
 from tests.memory import connector
 from tests.support.disks import SmallDisk
 
+from frazil.config import load
 from frazil.connector import recording
 from frazil.connector.registered import STALE, Registered
 from frazil.connector.registry import Registry
@@ -41,6 +42,18 @@ def entry(**known: Any) -> Registered:
         heard=time.time(),
     )
     return replace(now, **known)
+
+
+def test_it_is_noted_as_whom_a_connector_reads_streams(tmp_path: Path) -> None:
+    keys = {"frazil.kinesis.streams": "orders", "frazil.kinesis.region": "eu-central-1"}
+    named = {"name": "shop", "frazil.kinesis.application.name": "Shop's"}
+    reading = load({"connector.class": "frazil.KinesisConnector", **named, **keys})
+
+    for each in (reading, settings()):
+        Registry(tmp_path).recorder(each, None, None)("STOPPED")
+
+    noted = {key: found.application for key, found in Registry(tmp_path).connectors().items()}
+    assert noted == {reading.key: "Shop's", "SHOP": None}
 
 
 @pytest.fixture

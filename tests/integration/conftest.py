@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.support.connectors import KAFKA_JSON
-from tests.support.streams import settings_of
+from tests.support.streams import reading
 
 from frazil import Connector
 from frazil.dev.kafka import KafkaBroker
@@ -83,7 +83,7 @@ def follow_stream(spark: SparkSession, lake: Path) -> Iterator[Connect]:
     started: list[Connector] = []
 
     def start(kinesis: LocalKinesis, stream: str, **settings: str) -> Connector:
-        connector = Connector.from_properties(settings_of(kinesis, stream, lake, **settings), spark)
+        connector = Connector.from_properties(reading(kinesis, stream, lake, **settings), spark)
         started.append(connector)
         connector.start()
         return connector

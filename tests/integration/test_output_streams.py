@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.support.aggregated import aggregated
 from tests.support.processes import Running, frazil, write_properties
-from tests.support.streams import HIGHEST, put, records_of, settings_of
+from tests.support.streams import HIGHEST, put, reading, records_of
 from tests.support.waiting import caught_up
 
 from frazil import Connector
@@ -140,7 +140,7 @@ def test_who_runs_until_caught_up_ends_when_all_is_sent_and_leaves_nothing_behin
         ]
         client.put_records(StreamName=stream, Records=records)
     file = write_properties(
-        tmp_path / "c.properties", **settings_of(kinesis, stream, home, **{"frazil.output.stream": out})
+        tmp_path / "c.properties", **reading(kinesis, stream, home, **{"frazil.output.stream": out})
     )
 
     done = frazil("run", "--until-caught-up", file)
@@ -162,7 +162,7 @@ def test_kills_lose_nothing_and_nothing_is_sent_before_its_commit(
     home = tmp_path / "home"
     sent: Counter[str] = Counter()
     file = write_properties(
-        tmp_path / "c.properties", **settings_of(kinesis, stream, home, **{"frazil.output.stream": out})
+        tmp_path / "c.properties", **reading(kinesis, stream, home, **{"frazil.output.stream": out})
     )
 
     def put_some() -> None:

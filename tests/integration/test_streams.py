@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import duckdb
 import pytest
 from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
@@ -145,6 +146,36 @@ def test_rows_tell_their_stream_shard_and_sequence_number_to_every_reader(
         }
     by_spark = [(row["n"], row["kinesisMetadata"]["shardedSequenceNumber"]) for row in rows_of(spark, stream)]
     assert by_spark == [(1, sharded(plain)), (2, sharded(packed)), (3, sharded(packed, 1)), (4, sharded(other))]
+
+
+def test_rows_of_a_shard_are_in_order_of_arrival_within_a_file_and_from_file_to_file_of_a_commit(
+    kinesis: LocalKinesis, stream: str, follow: Callable[..., Connector], lake: Path
+) -> None:
+    """As others read them: DuckDB, file by file, and pyiceberg, which has the files of a commit in the same order."""
+    client, count = kinesis.client(), 80
+    for start in range(0, count, 10):
+        values = [json.dumps({"n": number, "text": "x" * (1 << 19)}).encode() for number in range(start, start + 10)]
+        placed = {"PartitionKey": "k", "ExplicitHashKey": LOWEST}
+        client.put_records(StreamName=stream, Records=[{"Data": value, **placed} for value in values])
+    several = {"max.records": "10", "read.rate": str(1 << 30), "read.window.ms": "20000"}
+
+    caught_up(follow(stream, **{f"frazil.kinesis.{name}": value for name, value in several.items()}))
+
+    metadata = iceberg.current_metadata(lake / "catalog.db", "public", stream.upper())
+    by_commit: dict[int, list[Path]] = {}
+    for file in iceberg.data_files(iceberg.read_metadata(metadata)):
+        by_commit.setdefault(file.sequence, []).append(file.path)
+    paths = [path for _, of_commit in sorted(by_commit.items()) for path in sorted(of_commit)]
+    with duckdb.connect() as database:
+        query = "SELECT n FROM read_parquet(?, file_row_number = true) ORDER BY file_row_number"
+        found = [n for path in paths for (n,) in database.execute(query, [str(path)]).fetchall()]
+    assert found == [*range(count)]
+    assert max(map(len, by_commit.values())) > 1, "nothing was seen of several files"
+    listed = [
+        iceberg.local(task.file.file_path) for task in StaticTable.from_metadata(str(metadata)).scan().plan_files()
+    ]
+    for of_commit in by_commit.values():
+        assert [path for path in listed if path in of_commit] == sorted(of_commit)
 
 
 def test_each_keys_records_are_there_once_and_in_order_across_a_split(

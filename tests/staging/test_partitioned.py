@@ -72,6 +72,17 @@ def test_each_partition_has_one_file_for_all_chunks(worker: Worker) -> None:
     assert found(worker, held) == {}
 
 
+def test_rows_of_a_partition_are_in_the_order_in_which_they_came(worker: Worker) -> None:
+    _, kind = shape = columns(n="long", kind="long")
+    held = PartitionedRows(worker.connection, shape, by((kind, IDENTITY)), worker.scratch)
+    for start in range(0, 15_000, 5_000):
+        held.take(f"SELECT n, (n % 3)::BIGINT AS kind FROM range({start}, {start + 5_000}) AS given(n)", 1)
+
+    files = {each.values[0]: [n for n, _ in rows] for each, rows in found(worker, held).items()}
+
+    assert files == {kind: [*range(kind, 15_000, 3)] for kind in range(3)}
+
+
 def test_rows_without_a_value_and_zeros_of_both_signs_have_partitions_of_their_own(worker: Worker) -> None:
     x, _ = shape = columns(x="double", n="long")
     held = PartitionedRows(worker.connection, shape, by((x, IDENTITY)), worker.scratch)

@@ -1,4 +1,4 @@
-"""An S3-compatible store on this machine, moto's, which checks who asks; and STS and Glue beside it."""
+"""An S3-compatible store on this machine, moto's, which checks who asks; and STS, IAM, Kinesis and Glue beside it."""
 
 from __future__ import annotations
 
@@ -52,16 +52,10 @@ class Store:
         urlopen(Request(f"{self.endpoint}/moto-api/reset", b"")).close()
         self.require_signatures(yes=False)
         nobody = Keys("nobody", "nothing")
-        self._client("s3", nobody).create_bucket(
-            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
-        )
-        iam = self._client("iam", nobody)
-        iam.create_user(UserName="owner")
-        iam.put_user_policy(UserName="owner", PolicyName="all", PolicyDocument=_policy(EVERYTHING))
-        made = iam.create_access_key(UserName="owner")["AccessKey"]
-        self.owner = Keys(made["AccessKeyId"], made["SecretAccessKey"])
+        self.client("s3", nobody).create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        self.owner = _user(self.client("iam", nobody), "owner", EVERYTHING)
         self.require_signatures(yes=True)
-        self._s3 = self._client("s3", self.owner)
+        self._s3 = self.client("s3", self.owner)
 
     def require_signatures(self, *, yes: bool) -> None:
         """Whether the store looks at credentials at all."""
@@ -84,20 +78,28 @@ class Store:
 
     def lent(self, prefix: str, role: str) -> Keys:
         """Keys that open what is below a prefix to whoever takes that role, until it is withdrawn."""
-        iam, sts = self._client("iam", self.owner), self._client("sts", self.owner)
-        arn = f"arn:aws:iam::{ACCOUNT}:role/{role}"
-        if role not in {each["RoleName"] for each in iam.list_roles()["Roles"]}:
-            iam.create_role(RoleName=role, AssumeRolePolicyDocument=_policy(EVERYTHING))
-            below = {"Effect": "Allow", "Action": "s3:*", "Resource": f"arn:aws:s3:::{BUCKET}/{prefix}/*"}
-            iam.put_role_policy(RoleName=role, PolicyName="below", PolicyDocument=_policy(below))
-        found = sts.assume_role(RoleArn=arn, RoleSessionName="frazil")["Credentials"]
+        arn = self.role(role, {"Effect": "Allow", "Action": "s3:*", "Resource": f"arn:aws:s3:::{BUCKET}/{prefix}/*"})
+        found = self.client("sts", self.owner).assume_role(RoleArn=arn, RoleSessionName="frazil")["Credentials"]
         return Keys(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
+
+    def user(self, name: str, may: dict[str, str]) -> Keys:
+        """Keys of somebody who may do what a statement allows, and nothing else."""
+        return _user(self.client("iam", self.owner), name, may)
+
+    def role(self, name: str, may: dict[str, str]) -> str:
+        """The ARN of a role that anybody is trusted to take who may; made with what it may do if there is none."""
+        iam = self.client("iam", self.owner)
+        if name not in {each["RoleName"] for each in iam.list_roles()["Roles"]}:
+            iam.create_role(RoleName=name, AssumeRolePolicyDocument=_policy(EVERYTHING))
+            iam.put_role_policy(RoleName=name, PolicyName="below", PolicyDocument=_policy(may))
+        return f"arn:aws:iam::{ACCOUNT}:role/{name}"
 
     def withdraw(self, role: str) -> None:
         """Have keys of that role open nothing any more."""
-        self._client("iam", self.owner).delete_role_policy(RoleName=role, PolicyName="below")
+        self.client("iam", self.owner).delete_role_policy(RoleName=role, PolicyName="below")
 
-    def _client(self, service: str, keys: Keys) -> Any:
+    def client(self, service: str, keys: Keys) -> Any:
+        """A client of one of its services."""
         return boto3.client(
             service,
             endpoint_url=self.endpoint,
@@ -123,6 +125,13 @@ class Store:
                 store.require_signatures(yes=False)
         finally:
             server.stop()
+
+
+def _user(iam: Any, name: str, may: dict[str, str]) -> Keys:
+    iam.create_user(UserName=name)
+    iam.put_user_policy(UserName=name, PolicyName="all", PolicyDocument=_policy(may))
+    made = iam.create_access_key(UserName=name)["AccessKey"]
+    return Keys(made["AccessKeyId"], made["SecretAccessKey"])
 
 
 def _policy(statement: dict[str, str]) -> str:

@@ -31,6 +31,8 @@ def configure() -> None:
     stamina.instrumentation.set_on_retry_hooks([])
     # A connection of py4j that ends with its JVM is no news to anybody.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # Credentials that cannot be renewed are an error of ours once they are needed, and one sentence.
+    logging.getLogger("botocore.credentials").setLevel(logging.CRITICAL)
 
 
 def _make_visible(_logger: object, _method: str, event: EventDict) -> EventDict:

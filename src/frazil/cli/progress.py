@@ -39,6 +39,10 @@ class Meter:
         self._recent: deque[tuple[float, CycleReport]] = deque()
         self._latencies: deque[float] = deque(maxlen=2000)
         self._began = time.monotonic()
+        identity = connector.settings.source.identity
+        self.who = {"connector": connector.settings.name} | ({"application": identity} if identity else {})
+        """What says in log lines whose they are."""
+
         self.records = 0
         self.rows = 0
         self.errors = 0
@@ -182,7 +186,7 @@ def _log_line(meter: Meter) -> None:
     records, _ = meter.rates()
     _log.info(
         "progress",
-        connector=meter.connector.settings.name,
+        **meter.who,
         state=describe_state(meter.connector),
         rows=meter.rows,
         rejected=meter.errors,
@@ -196,7 +200,7 @@ def _log_tables(meter: Meter) -> None:
     for name, counts in sorted(meter.tables.items()) if len(meter.tables) > 1 else ():
         _log.info(
             "landed",
-            connector=meter.connector.settings.name,
+            **meter.who,
             table=str(name),
             records=counts.records,
             rows=counts.rows,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def all_channels(
-    connector: str, ingestion: Ingestion, condition: Condition, source: Source | None
+    connector: str, ingestion: Ingestion, condition: Condition, source: Source | None, application: str | None
 ) -> list[ChannelStatus]:
     """One entry for every channel of a connector that runs, those of tables it could not open yet included."""
     failing = ingestion.failing
@@ -37,6 +37,7 @@ def all_channels(
         left_out,
         ingestion.held,
         pipe_of=ingestion.pipe_of,
+        application=application,
     )
 
 
@@ -64,6 +65,7 @@ def channels_of(
     held: Mapping[SourcePartition, Held] = MappingProxyType({}),
     *,
     pipe_of: Callable[[TableName, str], str],
+    application: str | None = None,
 ) -> list[ChannelStatus]:
     """One entry for every channel of one connector.
 
@@ -77,6 +79,7 @@ def channels_of(
         left_out: the tables that are left out while it goes on.
         held: why records of partitions cannot be had, where they cannot.
         pipe_of: the pipe between a table and a topic.
+        application: as whom it reads streams, where that is known.
     """
     apart = () if condition.state in ENDED else left_out
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
@@ -125,6 +128,7 @@ def channels_of(
             reason=by_table.get(name, by_partition.get(partition, condition)).reason,
             last_commit_time=_moment(channel.time),
             owner_epoch=tokens.epoch,
+            application=application,
             dropped=dict(tokens.dropped),
         )
         for name, tokens, partition, channel in found

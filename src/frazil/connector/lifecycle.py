@@ -256,7 +256,7 @@ class Connector:
         run, ingestion = self._run, self._ingestion
         if run is None or ingestion is None:
             return []
-        return all_channels(self.settings.key, ingestion, self.condition, run.source)
+        return all_channels(self.settings.key, ingestion, self.condition, run.source, self.settings.source.identity)
 
     def dropped(self) -> dict[str, int]:
         """Values of keys that have no column, by `<table>.<key>`, since the connector opened."""

@@ -66,6 +66,7 @@ class _Asked:
             self.left_out,
             self._waiting,
             pipe_of=self._pipe_of,
+            application=self.known.application if self.known else None,
         )
 
     def _pipe_of(self, table: TableName, topic: str) -> str:

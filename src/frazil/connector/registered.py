@@ -99,6 +99,9 @@ class Registered:
     routers: tuple[tuple[str, Mapping[str, str]], ...] = ()
     """The transforms that rename its topics, by name, with the keys that describe each."""
 
+    application: str | None = None
+    """As whom it reads streams; None for topics."""
+
     sanitizes: bool = True
     """Whether the tables of topics without an entry in it have sanitised names."""
 

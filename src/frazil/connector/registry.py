@@ -58,6 +58,7 @@ class Registry:
             pid=os.getpid(),
             started=psutil.Process().create_time(),
             host=socket.gethostname(),
+            application=settings.source.identity,
             topic2table=str(settings.topic2table),
             topic2table_regex=settings.topic2table_regex,
             routers=tuple((each.name, each.options) for each in settings.routers or ()),

@@ -68,7 +68,8 @@ class Expiry:
             if not self._skip:
                 first, *others = found
                 also = [str(each.partition) for each in others]
-                raise RecordsExpired(str(first.partition), shown(first.since), shown(first.kept_since), also)
+                kept = None if first.kept_since is None else shown(first.kept_since)
+                raise RecordsExpired(str(first.partition), shown(first.since), kept, also)
             for each in found:
                 _log.error(
                     "records may be lost: retention has passed them",
@@ -131,7 +132,8 @@ def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:
         channels[each.partition] = replace(
             known, closed=closed or known.closed, read_through=each.moment or known.read_through, time=now
         )
-    first, *others = found
+    # Said of one that is still there, if any is: the channel of a partition that is gone is forgotten.
+    first, *others = sorted(found, key=lambda each: each.kept_since is None)
     also = f", as it may be with {len(others)} more" if others else ""
     error = {
         "topic": first.partition.topic,

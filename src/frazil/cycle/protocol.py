@@ -189,7 +189,7 @@ class Ingestion:
             Terminal: somebody has to change something.
         """
         try:
-            return self._cycle()
+            return replace(self._cycle(), connector=self._settings.name, application=self._settings.source.identity)
         except (TableMissing, TableReplaced) as error:
             self._uncommitted.discard()
             raise self._opener.renewal.weighed(error) from error

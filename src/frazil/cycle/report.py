@@ -56,6 +56,12 @@ class CycleReport:
     """One cycle. An idle one read nothing and cost no Spark job."""
 
     number: int
+    connector: str = ""
+    """The connector's name, as it was written."""
+
+    application: str | None = None
+    """As whom it reads streams; None for topics."""
+
     records: int = 0
     """Records read."""
 

@@ -79,19 +79,21 @@ class RecordsExpired(Terminal):
 
     code = "records_expired"
 
-    def __init__(self, partition: str, covered: str, kept: str, others: Sequence[str] = ()) -> None:
+    def __init__(self, partition: str, covered: str, kept: str | None, others: Sequence[str] = ()) -> None:
         """Say it of one partition.
 
         Args:
             partition: the partition.
             covered: by when what had come was read.
-            kept: from when on the source keeps records; an unknown time where the partition itself is gone.
+            kept: from when on the source keeps records; None where the partition itself is gone.
             others: partitions with which it is the same.
         """
         also = f"; so it is with {', '.join(others)}" if others else ""
+        left = "it is gone from its source" if kept is None else f"its source keeps what came since {kept}"
+        after = "behind that" if kept is None else "between"
         super().__init__(
-            f"{partition} was read up to what had come by {covered}, and its source keeps what came since {kept}: "
-            f"records between may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what there is, or "
+            f"{partition} was read up to what had come by {covered}, and {left}: "
+            f"records {after} may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what there is, or "
             "`frazil channels reset` --to-earliest; and retain longer."
         )
 

@@ -52,5 +52,8 @@ class ChannelStatus:
     retention_used: float | None = None
     """How much of the time for which the source keeps records has passed since then: at 1, some may be gone."""
 
+    application: str | None = None
+    """Who reads the stream, as it was written; None for topics, and where the connector never ran from this home."""
+
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that the table has no column for, by key: those of all the connector's channels on the table."""

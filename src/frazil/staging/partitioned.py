@@ -102,10 +102,11 @@ class PartitionedRows:
         """Bring the rows of each partition together, in the order they have within a file."""
         same = " AND ".join(f"h.k{number} IS NOT DISTINCT FROM t.k{number}" for number in range(len(self._keys)))
         columns = ", ".join(self._names)
-        order = f", {self._order}" if self._order else ""
+        # A join keeps no order. Where the table asks for none, rows are in the order in which they came.
+        order = self._order or "h.rowid"
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE {self._arranged} AS "
-            f"SELECT number, {columns} FROM {self._held} h JOIN {self._tuples} t ON {same} ORDER BY number{order}"
+            f"SELECT number, {columns} FROM {self._held} h JOIN {self._tuples} t ON {same} ORDER BY number, {order}"
         )
         self._connection.execute(f"DROP TABLE {self._held}")
 

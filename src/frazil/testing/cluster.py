@@ -8,7 +8,6 @@ It is the Spark inside pyspark, bound to the loopback address. Should whoever st
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import os
@@ -100,12 +99,7 @@ class SparkCluster:
 
     def executors(self) -> list[psutil.Process]:
         """The JVMs that run tasks, of all applications."""
-        found: list[psutil.Process] = []
-        for worker in self.workers():
-            # One that ends while it is looked at is none.
-            with contextlib.suppress(psutil.NoSuchProcess):
-                found += [each for each in worker.children() if _EXECUTOR in " ".join(each.cmdline())]
-        return found
+        return [each for worker in self.workers() for each in _children(worker) if _runs_tasks(each)]
 
     def stop(self) -> None:
         """End all of its processes, by their ids."""
@@ -167,3 +161,19 @@ class SparkCluster:
             return None
         finally:
             page.close()
+
+
+def _children(worker: psutil.Process) -> list[psutil.Process]:
+    """A worker's; one that ends while it is looked at has none."""
+    try:
+        return [*worker.children()]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _runs_tasks(process: psutil.Process) -> bool:
+    """Whether it is an executor; one that ends while it is looked at is none, and takes no other with it."""
+    try:
+        return _EXECUTOR in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False

@@ -349,6 +349,16 @@ def test_two_applications_read_one_stream_each_for_itself(local: LocalKinesis, w
     assert (numbers(world), numbers(other)) == ([1, 2], [1, 2])
 
 
+def test_reports_say_whose_they_are_and_as_whom_it_reads(world: StreamWorld) -> None:
+    put(world, 1)
+    connector = started(world, frazil__kinesis__application__name="Second one")
+
+    busy = connector.cycle()
+    world.catch_up(connector)
+
+    assert [(each.connector, each.application) for each in (busy, connector.cycle())] == [("shop", "Second one")] * 2
+
+
 def test_an_account_that_is_asked_too_often_is_no_outage(world: StreamWorld) -> None:
     put(world, 1)
     connector = started(world)

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import boto3
 from botocore.config import Config
-from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
-from botocore.session import get_session
 
-_SESSION_NAME: Final = "frazil"
+from frazil.sources.kinesis.roles import with_role
+
 _CONNECT: Final = 10
 """Seconds until a connection is given up."""
 
@@ -38,7 +37,9 @@ def session(client: Mapping[str, str]) -> boto3.Session:
         profile_name=client.get("profile"),
     )
     role = client.get("role_arn")
-    return own if role is None else _with_role(own, role, client)
+    if role is None:
+        return own
+    return with_role(own, role, client, Config(connect_timeout=_CONNECT, read_timeout=_ANSWER))
 
 
 def connect(client: Mapping[str, str], service: str = "kinesis") -> Any:
@@ -85,19 +86,3 @@ def _connected(own: boto3.Session, client: Mapping[str, str], service: str) -> A
 
 def _key(client: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(client.items()))
-
-
-def _with_role(own: boto3.Session, role: str, client: Mapping[str, str]) -> boto3.Session:
-    assumed = get_session()
-    extra = {"RoleSessionName": client.get("role_session_name", _SESSION_NAME)}
-    if external := client.get("role_external_id"):
-        extra["ExternalId"] = external
-    fetcher = AssumeRoleCredentialFetcher(
-        own._session.create_client,  # noqa: SLF001 (boto3 has no public way to the session it wraps)
-        own.get_credentials(),
-        role,
-        extra_args=extra,
-    )
-    assumed._credentials = DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")  # noqa: SLF001
-    assumed.set_config_variable("region", own.region_name)
-    return boto3.Session(botocore_session=assumed)

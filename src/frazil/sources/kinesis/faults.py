@@ -24,6 +24,7 @@ THROTTLED: Final = frozenset(
         "ProvisionedThroughputExceededException",
         "LimitExceededException",
         "ThrottlingException",
+        "Throttling",
         "KMSThrottlingException",
     }
 )

@@ -11,10 +11,12 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from botocore.exceptions import BotoCoreError
 
 from frazil.model import Position, Range, SourcePartition, StagedRange
 from frazil.sources.counting import SAMPLES, counted
 from frazil.sources.kinesis import client as clients
+from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.fan_out.consumers import consumer_of
 from frazil.sources.kinesis.fan_out.shard import FanOutShard
 from frazil.sources.kinesis.fan_out.subscription import Subscriber
@@ -60,8 +62,15 @@ class _Came:
 
 
 def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: int) -> RangeReader:
-    """A reader of ranges of one stream, on a client that is kept for the next task with the same configuration."""
-    connected = clients.kept(client)
+    """A reader of ranges of one stream, on a client that is kept for the next task with the same configuration.
+
+    Raises:
+        ReadFailed: there are no credentials as the configuration describes them.
+    """
+    try:
+        connected = clients.kept(client)
+    except BotoCoreError as error:
+        raise ReadFailed(StageFailure("stream_refused", faults.cause(error), ranges[0].partition)) from error
     puller = Puller(connected, int(client.get("max_records", 10_000)))
     rate = int(client.get("read_rate", 2 * 1024 * 1024))
     window = int(client.get("read_window_ms", 2_000)) / 1000

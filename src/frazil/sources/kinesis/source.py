@@ -69,7 +69,8 @@ class KinesisSource:
         self._reading = reading
         self._pattern = re.compile(reading.pattern) if reading.pattern else None
         self._address = faults.address_of(client)
-        self._client = clients.connect(client)
+        with faults.asking(self._address, "be asked anything"):
+            self._client = clients.connect(client)
         self._clock = ServiceClock()
         arns = {key.removeprefix(_ARN): value for key, value in client.items() if key.startswith(_ARN)}
         self._streams = Streams(self._client, self._address, arns, reading.discovery, self._clock)
