@@ -20,7 +20,7 @@ from frazil.sources.kinesis.dead_letters import DeadLetterStream
 from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, is_fanned_out
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
-from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
+from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, Mark, hinted, now, of_kinesis
 from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.streams import Stream, Streams
@@ -153,7 +153,7 @@ class KinesisSource:
                 self._streams.forget(each.partition.topic)
 
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
-        rests = {each: self._watch.of(each).rest(start, self._poll) for each, start in of_kinesis(starts).items()}
+        rests = {each: self._rest(each, start) for each, start in of_kinesis(starts).items()}
         return {each: rest for each, rest in rests.items() if rest is not None}
 
     def held(self) -> Mapping[SourcePartition, str]:
@@ -172,9 +172,11 @@ class KinesisSource:
         sizes: dict[str, list[int]] = {}
         for each in ranges:
             start = of_kinesis({each.partition: each.start})[each.partition]
-            with faults.asking(self._address, f"give records of {each.partition}"):
-                arn = self._streams.arn(each.partition.topic)
+            arn = self._streams.arn(each.partition.topic)
+            try:
                 answer = puller.pull(iterator_at(self._client, each.partition, arn, start), arn)
+            except (ClientError, BotoCoreError):
+                continue  # a reader says it better, and may go on all the same
             sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in answer.records)
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
@@ -209,6 +211,12 @@ class KinesisSource:
             found.update(initial.starts(stream.facts, self._clock.moment))
         return {each: found[each] for each in partitions if each in found}
 
+    def _rest(self, partition: SourcePartition, start: KinesisPosition) -> Rest | None:
+        if start.mark == Mark.AT_TIMESTAMP and (left := start.value - self._clock.moment) > 0:
+            # The service takes no time that is still to come.
+            return Rest(left / 1000)
+        return self._watch.of(partition).rest(start, self._poll)
+
     def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
         known = self._watch.of(partition)
         hints = Hints(stream.hash_keys.get(partition), known.young_iterator, known.covered, known.not_before)
@@ -227,7 +235,8 @@ class KinesisSource:
         try:
             answer = puller.pull(iterator_at(self._client, partition, arn, start), arn)
         except (ClientError, BotoCoreError) as error:
-            if faults.passes(error) or faults.code(error) in faults.HELD:
+            # A place may be refused that a reader goes on from: it was passed by retention, or its stream made again.
+            if faults.passes(error) or faults.code(error) in faults.HELD | {faults.UNFIT, faults.GONE}:
                 return None
             raise faults.translate(error, self._address, f"give records of {partition}") from error
         return answer.records[0].arrival if answer.records else None
