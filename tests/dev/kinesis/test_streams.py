@@ -73,6 +73,18 @@ def test_streams_are_listed_by_the_page(local: LocalKinesis) -> None:
     assert kinesis.list_streams(ExclusiveStartStreamName="b")["StreamNames"] == ["c"]
 
 
+def test_an_answer_has_a_hundred_streams_or_shards_at_most(local: LocalKinesis) -> None:
+    kinesis = make(local, shards=101)
+    for number in range(100):
+        local.provide(f"other{number}")
+
+    described = kinesis.describe_stream(StreamName="orders", Limit=10_000)["StreamDescription"]
+    listed = kinesis.list_streams(Limit=10_000)
+
+    assert (len(described["Shards"]), described["HasMoreShards"]) == (100, True)
+    assert (len(listed["StreamNames"]), listed["HasMoreStreams"]) == (100, True)
+
+
 def test_a_stream_is_found_by_its_arn(local: LocalKinesis) -> None:
     kinesis = make(local)
     arn = summary(kinesis)["StreamARN"]
