@@ -19,6 +19,12 @@ _HOUR: Final = 3_600_000
 _STALE: Final = 60.0
 """Seconds for which what is known may stand where the service does not answer."""
 
+_PATIENCE: Final = 5.0
+"""Seconds for which a stream is asked about that the service is too busy to describe."""
+
+_GAP: Final = 0.1
+"""Seconds between two such questions."""
+
 _ALIVE: Final = ("ACTIVE", "UPDATING")
 """What streams are that can be read."""
 
@@ -107,7 +113,7 @@ class Streams:
 
     def _look(self, name: str) -> Stream | None:
         try:
-            found = self._found(name)
+            found = self._found_in_time(name)
         except (ClientError, BotoCoreError) as error:
             kept = self._kept(name, _STALE)
             if kept is not None and faults.passes(error):
@@ -119,6 +125,18 @@ class Streams:
         else:
             self._known[name] = found
         return found
+
+    def _found_in_time(self, name: str) -> Stream | None:
+        """The same for one of many streams: an account may ask so often only, and nothing is known of it yet."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._found(name)
+            except ClientError as error:
+                is_late = time.monotonic() > deadline
+                if is_late or faults.code(error) not in faults.THROTTLED or self._kept(name, _STALE):
+                    raise
+            time.sleep(_GAP)
 
     def _found(self, name: str) -> Stream | None:
         summary = self._described(name)
