@@ -15,7 +15,6 @@ from tests.dev.kinesis.support import (
     put,
     records,
     refuses,
-    settled,
     shard_id,
 )
 
@@ -28,8 +27,15 @@ def summary(kinesis, name: str = "orders"):
     return kinesis.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
 
 
+def settle(local: LocalKinesis) -> None:
+    """Have what is under way of the stream done."""
+    with local.engine.lock:
+        local.engine.stream("orders").settles = 0.0
+
+
 def test_a_stream_is_creating_then_active_then_deleting_then_gone(local: LocalKinesis) -> None:
     kinesis = client(local)
+    local.engine.settles_within = HOUR
     kinesis.create_stream(StreamName="orders", ShardCount=1)
     assert summary(kinesis)["StreamStatus"] == "CREATING"
     with refuses("ResourceInUseException"):
@@ -37,11 +43,14 @@ def test_a_stream_is_creating_then_active_then_deleting_then_gone(local: LocalKi
     with refuses("ResourceNotFoundException"):
         put(kinesis, b"x")
 
-    settled(kinesis)
+    settle(local)
+    assert summary(kinesis)["StreamStatus"] == "ACTIVE"
     kinesis.delete_stream(StreamName="orders")
     assert summary(kinesis)["StreamStatus"] == "DELETING"
 
-    kinesis.get_waiter("stream_not_exists").wait(StreamName="orders", WaiterConfig={"Delay": 1})
+    settle(local)
+    with refuses("ResourceNotFoundException"):
+        summary(kinesis)
     assert kinesis.list_streams()["StreamNames"] == []
 
 

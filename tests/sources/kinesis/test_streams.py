@@ -35,6 +35,25 @@ def test_many_streams_are_found_as_fast_as_the_service_describes_them(
     assert len(source.discover()) == 50
 
 
+def test_streams_are_not_listed_at_every_look(local: LocalKinesis, source: KinesisSource) -> None:
+    local.provide("orders")
+
+    assert {tuple(source.discover()) for _ in range(20)} == {("orders",)}
+
+
+def test_new_streams_are_found_after_a_while_though_the_service_was_too_busy(
+    local: LocalKinesis, source: KinesisSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local.provide("orders")
+    source.discover()
+    monkeypatch.setattr(source._streams, "_interval", 0.0)
+    local.faults.kms("LimitExceededException", "ListStreams", times=1)
+    local.provide("orders2")
+
+    assert [*source.discover()] == ["orders"]
+    assert [*source.discover()] == ["orders", "orders2"]
+
+
 def test_a_service_that_stays_too_busy_is_an_outage(
     local: LocalKinesis, source: KinesisSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
