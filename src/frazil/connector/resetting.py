@@ -149,7 +149,8 @@ def _require_routes_not_left_behind(plan: Reset, held: Sequence[ConnectorTokens]
             is_route = name.namespace == own.table.name.namespace and name.name in routes.values()
             if each.connector != own.connector or not is_route or str(name) in along:
                 continue
-            if move.skipped and each.tokens.start(move.partition) < move.after:
+            start, channel = each.tokens.start(move.partition), each.tokens.channel(move.partition)
+            if move.skips and not move.after.covered_by(start, channel.read_through):
                 raise ResetRefused(
                     f"{own.table.name} is the topic's own table, and {name}, which has the records of a value, would "
                     f"still read {move.partition} before there: records with new values among them would go nowhere",

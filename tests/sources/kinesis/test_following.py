@@ -304,6 +304,20 @@ def test_a_shard_that_cannot_be_read_waits_and_others_go_on(
     assert connector.held == {}
 
 
+def test_the_newest_place_of_a_shard_is_after_all_that_came_before_it_was_asked_for(
+    clock: Clock, world: StreamWorld
+) -> None:
+    put(world, 1)
+    clock.ahead += 2
+    latest = world.source(world.settings()).latest([shard(world)])[shard(world)]
+    put(world, 2)
+
+    begun = StreamWorld(world.local, world.stream, InitialPosition("AT_TIMESTAMP", latest.value))
+    begun.catch_up(started(begun))
+
+    assert numbers(begun) == [2]
+
+
 def test_a_shard_of_which_no_sample_can_be_had_keeps_no_other_waiting(world: StreamWorld) -> None:
     split(world)
     put(world, 1, hash_key=0)

@@ -208,7 +208,7 @@ class KinesisSource:
         known = self._streams.find({each.topic for each in partitions})
         found = {}
         for stream in known.values():
-            found.update(initial.starts(stream.facts, self._clock.moment))
+            found.update(initial.starts(stream.facts, self._clock.moment, margin=0))
         return {each: found[each] for each in partitions if each in found}
 
     def _rest(self, partition: SourcePartition, start: KinesisPosition) -> Rest | None:
