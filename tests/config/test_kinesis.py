@@ -210,6 +210,30 @@ def test_credentials_go_together_or_are_refused() -> None:
     assert "hush" not in str(problems({"frazil.kinesis.secret.access.key": "hush"}))
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "frazil.kinesis.access.key.id",
+        "frazil.kinesis.secret.access.key",
+        "frazil.kinesis.session.token",
+        "frazil.kinesis.role.external.id",
+    ],
+)
+def test_credentials_are_taken_without_the_line_break_that_files_end_with_and_refused_with_one_inside(key: str) -> None:
+    assert {"hush"} < {*source({**KEYS, key: " hush\n"}).client.values()}
+
+    found = problems({**KEYS, key: "hu\nsh"})
+
+    assert found == {key: "holds blanks or letters that no credentials have; write it as AWS gave it."}
+
+
+@pytest.mark.parametrize("secret", ["http://user:hush@kinesis", "https://kinesis/?X-Amz-Security-Token=hush", "k#hush"])
+def test_what_is_secret_in_an_endpoint_is_not_shown(secret: str) -> None:
+    found = problems({"frazil.kinesis.endpoint": secret})
+
+    assert "hush" not in found["frazil.kinesis.endpoint"]
+
+
 def test_an_initial_timestamp_belongs_to_the_position_of_its_name() -> None:
     timestamp = {"frazil.kinesis.initial.timestamp": "1785319200000"}
     position = {"frazil.kinesis.initial.position": "AT_TIMESTAMP"}

@@ -253,6 +253,18 @@ def test_a_stream_that_was_made_again_since_is_refused() -> None:
         World([facts(created=CREATED + 60)]).plan(Checkpoint(shard(0), NUMBER, 0, "orders", ACCOUNT, CREATED))
 
 
+def test_leases_of_a_stream_before_it_was_made_again_are_left_beside_those_of_the_stream_as_it_is() -> None:
+    world = World()
+
+    world.take(
+        Checkpoint(shard(0), NUMBER, 0, "orders", ACCOUNT, CREATED - 60),
+        Checkpoint(shard(0), LATER, 9, "orders", ACCOUNT, CREATED),
+        Checkpoint(shard(5), NUMBER, 0, "orders", ACCOUNT, CREATED - 60),
+    )
+
+    assert world.tokens() == {shard(0): LATER}
+
+
 def test_a_shard_that_is_gone_before_its_end_is_a_loss_that_somebody_has_to_agree_to() -> None:
     world = World()
     checkpoints = (Checkpoint(shard(0), NUMBER), Checkpoint(shard(7), NUMBER), Checkpoint(shard(8), "SHARD_END"))

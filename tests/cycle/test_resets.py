@@ -8,6 +8,7 @@ from tests.support.channels import at, topic, with_channel
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
 from frazil.model import SourcePartition
+from frazil.sources.kinesis import positions as kinesis
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import Tokens
 
@@ -42,6 +43,28 @@ def test_a_partition_that_was_never_read_would_have_begun_at_0() -> None:
     )
 
     assert (move.before, move.skipped) == (at(0), 6)
+
+
+@pytest.mark.parametrize(
+    ("target", "meaning"),
+    [
+        (kinesis.BEGINNING, "those behind it are read again; rows of them come a second time"),
+        (kinesis.at_time(NOW - 1), "those behind it are read again; rows of them come a second time"),
+        (kinesis.at_time(NOW + 1), "what is before it and not read yet is skipped"),
+        (kinesis.END, "what is before it and not read yet is skipped"),
+        (kinesis.after(9), "no other offset"),
+    ],
+)
+def test_in_a_shard_a_place_is_before_or_after_another_by_when_what_had_come_was_read(
+    target: kinesis.KinesisPosition, meaning: str
+) -> None:
+    shard = SourcePartition("orders", "shardId-000000000000")
+    tokens = Tokens("shop", "c", "o", 3, source="kinesis")
+    tokens = with_channel(tokens, shard, Channel("9", read_through=NOW), "cluster", "id")
+
+    (move,) = moves(tokens, {shard: target}, FACTS)
+
+    assert (move.meaning, move.again, move.skipped) == (meaning, None, None)
 
 
 def test_only_the_channels_that_move_change_and_their_counts_stay() -> None:

@@ -14,7 +14,7 @@ from frazil.cycle import Ingestion
 from frazil.cycle.destinations import destinations
 from frazil.cycle.job import AccessTo
 from frazil.dev.kinesis import LocalKinesis
-from frazil.model import SourcePartition, Staged, StagedFile, StagedTable, TableName, Task
+from frazil.model import Buffer, SourcePartition, Staged, StagedFile, StagedTable, TableName, Task
 from frazil.sources import kinds
 from frazil.sources.base import ReadFailed
 from frazil.sources.kinesis.initial_positions import InitialPosition
@@ -83,11 +83,11 @@ class StreamWorld:
         options = {**settings.source.client, "poll_interval_ms": "0", **client}
         return KinesisSource(options, Reading((self.stream,), initial=self._initial, discovery=0.0))
 
-    def connector(self, **keys: str) -> Ingestion:
+    def connector(self, buffer: Buffer | None = None, **keys: str) -> Ingestion:
         """A process that opens the connector; it has read nothing yet."""
         settings = self.settings(**keys)
         staging = StreamStaging(self.catalog.files)
-        return Ingestion(settings, self.catalog, self.source(settings), staging, None, destinations)
+        return Ingestion(settings, self.catalog, self.source(settings), staging, buffer, destinations)
 
     @property
     def table(self) -> MemoryTable:

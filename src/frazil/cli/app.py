@@ -16,7 +16,7 @@ from frazil.cli.catalogs import opening_ahead
 from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
 from frazil.cli.dlq_commands import dlq
-from frazil.cli.options import Format, Home, Worker, home_of
+from frazil.cli.options import Format, Home, Port, Worker, home_of
 from frazil.errors import FrazilError, InvalidConfiguration
 
 FAILED = 1
@@ -131,7 +131,7 @@ def pack(archive: Annotated[Path, Parameter(help="Where it goes; ends in .tar.gz
 @dev.command
 def kafka(
     *,
-    port: Annotated[int, Parameter(help="Port on 127.0.0.1; 0 picks a free one.")] = 9092,
+    port: Port = 9092,
     dir: Annotated[Path | None, Parameter(help="Where the broker keeps its records.")] = None,  # noqa: A002 (the option's name)
     fresh: Annotated[bool, Parameter(help="Begin with no topics.", negative=())] = False,
 ) -> int:
@@ -144,7 +144,7 @@ def kafka(
 @dev.command
 def kinesis(
     *,
-    port: Annotated[int, Parameter(help="Port on 127.0.0.1; 0 picks a free one.")] = 4567,
+    port: Port = 4567,
     dir: Annotated[  # noqa: A002 (the option's name)
         Path | None, Parameter(name=["--dir", "--directory"], help="Where the server keeps its records.")
     ] = None,

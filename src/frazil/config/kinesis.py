@@ -46,6 +46,7 @@ AT_TIMESTAMP: Final = "AT_TIMESTAMP"
 
 _ANY_CASE = values.by(str.upper)
 _CONSUMER_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
+_CREDENTIAL = re.compile(r"[!-~]+")
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[\w+=,.@/-]+", re.ASCII)
 
 _NO_BROKERS = "it is for Kafka, and this connector reads Kinesis"
@@ -83,8 +84,19 @@ def _endpoint(text: str) -> str:
     except ValueError:
         usable = bare = False
     if not usable or not bare:
-        raise ValueError(f"{text!r} is no URL of a service; write one like https://kinesis.eu-central-1.amazonaws.com")
+        # Users, and queries of URLs that are signed, have secrets.
+        shown = re.sub(r"[?#].*", "?…", text, flags=re.DOTALL)
+        raise ValueError(f"{shown!r} is no URL of a service; write one like https://kinesis.eu-central-1.amazonaws.com")
     return text
+
+
+def _credential(text: str) -> str:
+    """A part of credentials; blanks around it come with copying, and from files that end with a line."""
+    found = text.strip()
+    if not _CREDENTIAL.fullmatch(found):
+        # The client would show it when it cannot send it.
+        raise ValueError("holds blanks or letters that no credentials have; write it as AWS gave it")
+    return found
 
 
 def _role(text: str) -> str:
@@ -150,19 +162,27 @@ class KinesisSettings(SourceSettings):
     """The profile of AWS's configuration files that has the credentials. Without it and without keys, AWS's usual chain
     finds them: environment, files, the machine's role."""
 
-    access_key_id: str | None = Field(validation_alias=Keys(ACCESS_KEY), default=None, repr=False)
+    access_key_id: Annotated[str | None, values.by(_credential)] = Field(
+        validation_alias=Keys(ACCESS_KEY), default=None, repr=False
+    )
     """The id of an access key, never shown."""
 
-    secret_access_key: str | None = Field(validation_alias=Keys(SECRET_KEY), default=None, repr=False)
+    secret_access_key: Annotated[str | None, values.by(_credential)] = Field(
+        validation_alias=Keys(SECRET_KEY), default=None, repr=False
+    )
     """The secret of the access key, never shown."""
 
-    session_token: str | None = Field(validation_alias=Keys(TOKEN), default=None, repr=False)
+    session_token: Annotated[str | None, values.by(_credential)] = Field(
+        validation_alias=Keys(TOKEN), default=None, repr=False
+    )
     """The session token of a temporary access key, never shown."""
 
     role_arn: Annotated[str | None, values.by(_role)] = Field(validation_alias=Keys(ROLE), default=None)
     """The ARN of a role to assume with those credentials, and again whenever it expires."""
 
-    role_external_id: str | None = Field(validation_alias=Keys(EXTERNAL_ID), default=None, repr=False)
+    role_external_id: Annotated[str | None, values.by(_credential)] = Field(
+        validation_alias=Keys(EXTERNAL_ID), default=None, repr=False
+    )
     """The external id that the role asks for, never shown."""
 
     role_session_name: str | None = Field(

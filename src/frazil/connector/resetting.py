@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped
 from frazil.connector.brokers import Brokers
 from frazil.connector.registry import Registry
+from frazil.connector.reset_together import require_one_time_for_a_shard, require_routes_not_left_behind
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.cycle.resets import Move, after, chosen, moves
 from frazil.errors import ResetRefused
@@ -95,8 +96,10 @@ class Resetter:
                 f"{wanted.name!r} may mean {' or '.join(connectors)}", "Give the connector's name in upper case."
             )
         planned = [self._plan(each, only, wanted.topic, where, force=force) for each, only in found]
+        along = {str(each.table.name) for each, _ in found}
         for plan, _ in planned:
-            _require_routes_not_left_behind(plan, held, {str(each.table.name) for each, _ in found})
+            require_routes_not_left_behind(plan.holding, plan.moves, held, along)
+            require_one_time_for_a_shard(plan.holding, plan.moves, held, along)
         if not dry:
             for plan, facts in planned:
                 self._commit(plan, facts, where, reason)
@@ -129,33 +132,6 @@ class Resetter:
 
         if plan.moves:
             amend(plan.holding.table, plan.holding.connector, RESET, change)
-
-
-def _require_routes_not_left_behind(plan: Reset, held: Sequence[ConnectorTokens], along: Collection[str]) -> None:
-    """Refuse to have a topic's own table go on behind where tables of its values do, unless they are reset as well.
-
-    Between the two, records with a value that has no table yet would get none, and be no rejects either.
-
-    Args:
-        plan: what is to be done to one table.
-        held: what connectors hold in all tables.
-        along: the tables that are reset.
-    """
-    own = plan.holding
-    for move in plan.moves:
-        routes = own.tokens.topics[move.partition.topic].routes if move.partition.topic in own.tokens.topics else {}
-        for each in held:
-            name = each.table.name
-            is_route = name.namespace == own.table.name.namespace and name.name in routes.values()
-            if each.connector != own.connector or not is_route or str(name) in along:
-                continue
-            if move.skipped and each.tokens.start(move.partition) < move.after:
-                raise ResetRefused(
-                    f"{own.table.name} is the topic's own table, and {name}, which has the records of a value, would "
-                    f"still read {move.partition} before there: records with new values among them would go nowhere",
-                    f"Reset all tables of the topic: frazil channels reset {own.tokens.name} --topic "
-                    f"{move.partition.topic}, without --table.",
-                )
 
 
 def _matches(holding: ConnectorTokens, wanted: Wanted) -> list[SourcePartition | None]:

@@ -129,8 +129,8 @@ def by_stream(
     for each in checkpoints.found:
         name = each.stream or stream or ""
         if name in facts and _is_accounts(each, facts[name]):
-            _require_same_stream(each, facts[name])
             found.setdefault(name, []).append(each)
+    found = {name: _of_same_stream(of_name, facts[name]) for name, of_name in found.items()}
     if not found:
         others = ", ".join(sorted({each.stream or stream or "" for each in checkpoints.found}))
         raise NoCheckpoints(
@@ -244,8 +244,11 @@ def _is_accounts(checkpoint: Checkpoint, facts: TopicFacts) -> bool:
     return checkpoint.account is None or facts.cluster.rpartition(":")[2] in ("", checkpoint.account)
 
 
-def _require_same_stream(checkpoint: Checkpoint, facts: TopicFacts) -> None:
-    if checkpoint.created is not None and facts.id and int(facts.id) // 1000 != checkpoint.created:
-        then = dt.datetime.fromtimestamp(checkpoint.created, dt.UTC)
+def _of_same_stream(checkpoints: Sequence[Checkpoint], facts: TopicFacts) -> list[Checkpoint]:
+    """Those that are of the stream as it is now; a stream that was made again may have left older ones beside them."""
+    found = [each for each in checkpoints if each.created in (None, int(facts.id or 0) // 1000) or not facts.id]
+    if not found:
+        then = dt.datetime.fromtimestamp(max(each.created or 0 for each in checkpoints), dt.UTC)
         now = dt.datetime.fromtimestamp(int(facts.id) / 1000, dt.UTC)
         raise CheckpointOfOtherStream(facts.topic, then.isoformat(), now.isoformat(timespec="seconds"))
+    return found

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from frazil.cycle.identity import replaced
 from frazil.errors import ResetRefused, wording_of
 from frazil.model import Position, SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.tokens import Tokens, TopicTokens
+
+_AGAIN: Final = "{} are read again; rows of them come a second time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +26,43 @@ class Move:
     after: Position
     """Where it goes on."""
 
-    @property
-    def again(self) -> int:
-        """Offsets that are read a second time."""
-        return 0 if self.before is None else self.after.distance(self.before)
+    read_through: int | None = None
+    """By when what had come was read, in ms since the epoch; None where that is not known."""
 
     @property
-    def skipped(self) -> int:
-        """Offsets that are never read; unknown ones of another topic are not counted."""
-        return 0 if self.before is None else self.before.distance(self.after)
+    def again(self) -> int | None:
+        """Offsets that are read a second time; None where only the source could count them."""
+        if self.before is None:
+            return 0
+        return self.after.distance(self.before) if self._is_counted else None
+
+    @property
+    def skipped(self) -> int | None:
+        """Offsets that are never read, likewise; unknown ones of another topic are not counted."""
+        if self.before is None:
+            return 0
+        return self.before.distance(self.after) if self._is_counted else None
+
+    @property
+    def skips(self) -> bool:
+        """Whether there may be any that are never read."""
+        return self.before is not None and not self.after.covered_by(self.before, self.read_through)
 
     @property
     def meaning(self) -> str:
         """What follows, for a person."""
         if self.before is None:
             return "another topic of this name: read from there"
-        if self.again:
-            return f"{self.again:,} offsets are read again; rows of them come a second time"
-        return f"{self.skipped:,} offsets are skipped" if self.skipped else "no other offset"
+        if self.after == self.before:
+            return "no other offset"
+        if not self._is_counted:
+            return "what is before it and not read yet is skipped" if self.skips else _AGAIN.format("those behind it")
+        return f"{self.skipped:,} offsets are skipped" if self.skips else _AGAIN.format(f"{self.again:,} offsets")
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether offsets are numbers that follow one another."""
+        return isinstance(self.after.first, int)
 
 
 def chosen(
@@ -78,7 +100,7 @@ def moves(tokens: Tokens, targets: Mapping[SourcePartition, Position], facts: Ma
     for partition in sorted(targets):
         # A partition that appeared in an opened topic and was not read yet would start at its beginning.
         before = None if replaced(tokens, facts[partition.topic]) else tokens.start(partition)
-        found.append(Move(partition, before, targets[partition]))
+        found.append(Move(partition, before, targets[partition], tokens.channel(partition).read_through))
     return found
 
 

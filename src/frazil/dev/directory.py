@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from frazil.dev.errors import DirectoryInUse, NotABrokerDirectory
+from frazil.dev.errors import DirectoryInUse, DirectoryUnusable, NotABrokerDirectory
 
 SETTINGS = "server.properties"
 """The file that tells a broker's directory from any other."""
@@ -24,9 +24,14 @@ def occupied(directory: Path) -> Iterator[IO[str]]:
 
     Raises:
         DirectoryInUse: a server runs on it.
+        DirectoryUnusable: it cannot be made, or nothing can be written into it.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "lock").open("w") as file:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = (directory / "lock").open("w")
+    except OSError as error:
+        raise DirectoryUnusable(directory, str(error.strerror)) from error
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -55,6 +55,18 @@ class DirectoryInUse(Terminal):
         )
 
 
+class DirectoryUnusable(Terminal):
+    """A local server cannot keep its records in the directory it is to have."""
+
+    code = "directory_unusable"
+
+    def __init__(self, directory: Path, cause: str) -> None:
+        super().__init__(
+            f"a local server cannot keep its records in {directory}: {cause}. Name another directory (--dir), or make "
+            "this one writable."
+        )
+
+
 class NotABrokerDirectory(Terminal):
     """A directory to be emptied holds something else than a local server's records."""
 

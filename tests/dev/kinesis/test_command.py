@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from tests.dev.kinesis.support import client_at, data, put, records, refuses, running
 
-from frazil.dev.errors import NotABrokerDirectory
+from frazil.cli import main
+from frazil.dev.errors import DirectoryUnusable, NotABrokerDirectory
 from frazil.dev.kinesis import LocalKinesis
 from frazil.dev.kinesis.command import kinesis as run_kinesis
 from frazil.testing.kinesis import FaultsAt
@@ -59,6 +60,31 @@ def test_only_the_directory_of_a_local_stream_is_emptied(tmp_path: Path) -> None
         run_kinesis(0, tmp_path, fresh=True)
 
     assert (tmp_path / "thesis.odt").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [("--stream", "a b"), ("--stream", "a", "--shards", "0"), ("--stream", "a", "--shards", "20001")]
+)
+def test_a_stream_that_cannot_be_is_told_at_once(
+    tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["dev", "kinesis", "--port", "0", "--dir", str(tmp_path), *options]) == 2
+
+    assert f"--stream: '{options[1]}' with --shards" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("server", ["kafka", "kinesis"])
+def test_no_server_listens_on_a_port_that_is_none(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dev", server, "--port", "65536"]) == 2
+
+    assert "--port" in capsys.readouterr().err
+
+
+def test_records_cannot_be_kept_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(DirectoryUnusable, match=f"cannot keep its records in {tmp_path}/file: File exists"):
+        run_kinesis(0, tmp_path / "file")
 
 
 @pytest.mark.skipif(shutil.which("aws") is None, reason="the AWS CLI is not installed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import httpx2 as httpx
 import pytest
@@ -10,6 +11,7 @@ from botocore.exceptions import ConnectionClosedError, HTTPClientError
 from tests.dev.kinesis.support import answers, data, iterator, make, put, records, refuses, shard_id
 
 from frazil.dev.kinesis import LocalKinesis
+from frazil.dev.kinesis.control import PATH
 from frazil.dev.kinesis.faults import Fault
 
 
@@ -148,6 +150,15 @@ def test_a_fault_lasts_as_long_as_its_block(local: LocalKinesis) -> None:
         iterator(kinesis)
 
     iterator(kinesis)
+
+
+@pytest.mark.parametrize("wrong", [{"operations": ["GetRecord"]}, {"times": 0}, {"fraction": 7.0}, {"seconds": -1.0}])
+def test_a_fault_that_could_never_happen_is_refused(local: LocalKinesis, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="happen"):
+        Fault(**wrong)
+
+    assert httpx.post(local.endpoint + PATH, json=wrong).status_code == 400
+    assert local.faults.all() == []
 
 
 def test_faults_are_set_over_http_as_well(local: LocalKinesis) -> None:

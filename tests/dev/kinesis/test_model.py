@@ -237,6 +237,12 @@ def test_what_is_no_operation_here_is_unknown(local: LocalKinesis) -> None:
     assert httpx2.get(local.endpoint).status_code == 404
 
 
+def test_a_client_that_speaks_cbor_is_told_how_to_speak_json(local: LocalKinesis) -> None:
+    refused = Caller(local)("ListStreams", {}, **{"Content-Type": "application/x-amz-cbor-1.1"})
+
+    assert (refused.status_code, "CBOR_ENABLED=false" in refused.json()["message"]) == (404, True)
+
+
 def test_an_answer_has_the_date_of_the_clock_and_an_id_of_its_own(local: LocalKinesis, clock) -> None:
     call = Caller(local)
 

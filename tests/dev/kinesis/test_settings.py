@@ -124,6 +124,19 @@ def test_a_policy_is_kept_until_it_is_deleted(local: LocalKinesis) -> None:
         kinesis.get_resource_policy(ResourceARN=arn)
 
 
+def test_a_consumer_has_a_policy_of_its_own(local: LocalKinesis) -> None:
+    kinesis = make(local)
+    stream = summary(kinesis)["StreamARN"]
+    consumer = kinesis.register_stream_consumer(StreamARN=stream, ConsumerName="reader")["Consumer"]["ConsumerARN"]
+
+    kinesis.put_resource_policy(ResourceARN=consumer, Policy="{}")
+
+    assert kinesis.get_resource_policy(ResourceARN=consumer)["Policy"] == "{}"
+    for other in (stream, f"{consumer}0"):
+        with refuses("ResourceNotFoundException"):
+            kinesis.get_resource_policy(ResourceARN=other)
+
+
 def test_an_account_has_the_shards_of_its_streams(local: LocalKinesis) -> None:
     make(local, shards=3)
     make(local, "others", shards=2)

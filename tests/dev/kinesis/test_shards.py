@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -184,6 +186,27 @@ def test_each_filter_gives_the_shards_of_its_time(local: LocalKinesis, clock) ->
     assert filtered("AT_TRIM_HORIZON") == [1, 2, 3]
     with refuses("InvalidArgumentException"):
         filtered("AT_TIMESTAMP")
+
+
+def test_all_shards_that_are_made_at_once_are_there_at_that_time(local: LocalKinesis, clock) -> None:
+    kinesis = make(local, shards=50)
+    at = {"Type": "AT_TIMESTAMP", "Timestamp": clock.now}
+    assert len(kinesis.list_shards(StreamName="orders", ShardFilter=at)["Shards"]) == 50
+
+    clock.forward(1)
+    kinesis.update_shard_count(StreamName="orders", TargetShardCount=100, ScalingType="UNIFORM_SCALING")
+    clock.forward(0.001)
+
+    at = {"Type": "AT_TIMESTAMP", "Timestamp": clock.now}
+    assert len(kinesis.list_shards(StreamName="orders", ShardFilter=at)["Shards"]) == 100
+
+
+@pytest.mark.parametrize("issued", ["now", 0])
+def test_a_token_that_was_not_given_out_is_refused(local: LocalKinesis, issued: object) -> None:
+    forged = {"stream": 1, "after": "", "kind": "ALL", "shard": None, "timestamp": None, "issued": issued}
+
+    with refuses("InvalidArgumentException"):
+        make(local).list_shards(NextToken=base64.urlsafe_b64encode(json.dumps(forged).encode()).decode())
 
 
 def test_the_shards_of_one_incarnation_are_not_those_of_another(local: LocalKinesis) -> None:

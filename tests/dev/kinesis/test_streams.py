@@ -15,7 +15,6 @@ from tests.dev.kinesis.support import (
     put,
     records,
     refuses,
-    settled,
     shard_id,
 )
 
@@ -28,8 +27,15 @@ def summary(kinesis, name: str = "orders"):
     return kinesis.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
 
 
+def settle(local: LocalKinesis) -> None:
+    """Have what is under way of the stream done."""
+    with local.engine.lock:
+        local.engine.stream("orders").settles = 0.0
+
+
 def test_a_stream_is_creating_then_active_then_deleting_then_gone(local: LocalKinesis) -> None:
     kinesis = client(local)
+    local.engine.settles_within = HOUR
     kinesis.create_stream(StreamName="orders", ShardCount=1)
     assert summary(kinesis)["StreamStatus"] == "CREATING"
     with refuses("ResourceInUseException"):
@@ -37,11 +43,14 @@ def test_a_stream_is_creating_then_active_then_deleting_then_gone(local: LocalKi
     with refuses("ResourceNotFoundException"):
         put(kinesis, b"x")
 
-    settled(kinesis)
+    settle(local)
+    assert summary(kinesis)["StreamStatus"] == "ACTIVE"
     kinesis.delete_stream(StreamName="orders")
     assert summary(kinesis)["StreamStatus"] == "DELETING"
 
-    kinesis.get_waiter("stream_not_exists").wait(StreamName="orders", WaiterConfig={"Delay": 1})
+    settle(local)
+    with refuses("ResourceNotFoundException"):
+        summary(kinesis)
     assert kinesis.list_streams()["StreamNames"] == []
 
 
@@ -71,6 +80,18 @@ def test_streams_are_listed_by_the_page(local: LocalKinesis) -> None:
     assert (first["StreamNames"], first["HasMoreStreams"]) == (["a", "b"], True)
     assert (second["StreamNames"], second["HasMoreStreams"]) == (["c"], False)
     assert kinesis.list_streams(ExclusiveStartStreamName="b")["StreamNames"] == ["c"]
+
+
+def test_an_answer_has_a_hundred_streams_or_shards_at_most(local: LocalKinesis) -> None:
+    kinesis = make(local, shards=101)
+    for number in range(100):
+        local.provide(f"other{number}")
+
+    described = kinesis.describe_stream(StreamName="orders", Limit=10_000)["StreamDescription"]
+    listed = kinesis.list_streams(Limit=10_000)
+
+    assert (len(described["Shards"]), described["HasMoreShards"]) == (100, True)
+    assert (len(listed["StreamNames"]), listed["HasMoreStreams"]) == (100, True)
 
 
 def test_a_stream_is_found_by_its_arn(local: LocalKinesis) -> None:

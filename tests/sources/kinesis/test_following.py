@@ -13,9 +13,10 @@ from tests.memory.streams import StreamWorld
 from frazil.cycle import Ingestion
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import RecordsExpired, StreamRefused, StreamUnavailable, TopicReplaced
-from frazil.model import SourcePartition
+from frazil.model import Buffer, SourcePartition
 from frazil.sources.base import Held
 from frazil.sources.kinesis.initial_positions import InitialPosition
+from frazil.sources.kinesis.positions import at
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import read
 
@@ -169,9 +170,26 @@ def test_a_time_to_start_at_is_kept(local: LocalKinesis, clock: Clock, world: St
     clock.ahead += 60
     moment = int(clock() * 1000)
     put(world, 2)
+    clock.ahead += 1  # answers have the second they are of
     timed = StreamWorld(local, world.stream, InitialPosition("AT_TIMESTAMP", moment))
 
     timed.catch_up(started(timed))
+
+    assert numbers(timed) == [2]
+
+
+def test_a_time_to_start_at_that_is_still_to_come_is_waited_for(
+    local: LocalKinesis, clock: Clock, world: StreamWorld
+) -> None:
+    timed = StreamWorld(local, world.stream, InitialPosition("AT_TIMESTAMP", int(clock() * 1000) + 3_600_000))
+    connector = started(timed)
+    put(world, 1)
+    several(connector)
+    assert numbers(timed) == []
+
+    clock.ahead += HOUR + 1
+    put(world, 2)
+    timed.catch_up(connector)
 
     assert numbers(timed) == [2]
 
@@ -285,6 +303,45 @@ def test_a_shard_that_cannot_be_read_waits_and_others_go_on(
     world.catch_up(connector)
     assert numbers(world) == [2, 1]
     assert connector.held == {}
+
+
+def test_the_newest_place_of_a_shard_is_after_all_that_came_before_it_was_asked_for(
+    clock: Clock, world: StreamWorld
+) -> None:
+    put(world, 1)
+    clock.ahead += 2
+    latest = world.source(world.settings()).latest([shard(world)])[shard(world)]
+    put(world, 2)
+
+    begun = StreamWorld(world.local, world.stream, InitialPosition("AT_TIMESTAMP", latest.value))
+    begun.catch_up(started(begun))
+
+    assert numbers(begun) == [2]
+
+
+def test_a_shard_of_which_no_sample_can_be_had_keeps_no_other_waiting(world: StreamWorld) -> None:
+    split(world)
+    put(world, 1, hash_key=0)
+    put(world, 2, hash_key=2**128 - 1)
+    connector = world.connector(buffer=Buffer(seconds=0.0, bytes=1_000_000))
+    connector.discover()
+    world.local.faults.kms("KMSAccessDeniedException", "GetRecords", stream=world.stream, shard="shardId-000000000001")
+    several(connector)
+
+    assert numbers(world) == [2]
+    assert connector.held == {shard(world, 1): "KMSAccessDeniedException"}
+
+
+def test_how_long_records_wait_behind_a_place_that_the_service_refuses_is_unknown(world: StreamWorld) -> None:
+    put(world, 1)
+    world.catch_up(started(world))
+    start = at(str(channel(world).token))
+    client = world.local.client("kinesis")
+    client.delete_stream(StreamName=world.stream)
+    client.get_waiter("stream_not_exists").wait(StreamName=world.stream, WaiterConfig={"Delay": 1})
+    world.local.provide(world.stream, 1)
+
+    assert world.source(world.settings()).oldest_timestamps({shard(world): start}) == {}
 
 
 def test_a_quiet_shard_is_looked_at_and_not_staged(world: StreamWorld, monkeypatch: pytest.MonkeyPatch) -> None:

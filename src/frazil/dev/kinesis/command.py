@@ -10,7 +10,9 @@ from rich.console import Console
 
 from frazil.dev.command import stop_signals
 from frazil.dev.directory import empty
+from frazil.dev.kinesis.failures import Refused
 from frazil.dev.kinesis.server import RECORDS, LocalKinesis
+from frazil.errors import InvalidConfiguration
 
 
 def kinesis(
@@ -38,14 +40,16 @@ def kinesis(
     Raises:
         PortInUse: somebody else listens on the port.
         DirectoryInUse: a server already runs on `directory`.
+        DirectoryUnusable: records cannot be kept in `directory`.
         NotABrokerDirectory: `directory` is to be emptied and holds something else.
+        InvalidConfiguration: there cannot be a stream of such a name, or with so many shards.
     """
     where = directory or Path(os.environ.get("FRAZIL_HOME") or "frazil-data") / "kinesis"
     if fresh:
         empty(where, RECORDS)
     with LocalKinesis(where, port=port, quotas=quotas) as local, stop_signals() as stopped:
         for name in streams:
-            local.provide(name, shards)
+            _provide(local, name, shards)
         print(f"Kinesis is ready at {local.endpoint}; records in {where}. Ctrl-C stops it.", flush=True)
         print(
             "boto3 and the AWS CLI use it after: "
@@ -56,3 +60,11 @@ def kinesis(
         stopped.wait()
         Console(stderr=True).print("stopping", style="dim")
     return 0
+
+
+def _provide(local: LocalKinesis, name: str, shards: int) -> None:
+    try:
+        local.provide(name, shards)
+    except Refused as refused:
+        text = f"{name!r} with --shards {shards} cannot be made: {refused.message.rstrip('.')}. Correct it."
+        raise InvalidConfiguration.single("the command line", "--stream", text) from refused

@@ -181,7 +181,7 @@ class Engine:
         stream = Stream(self._next("stream"), name, f"arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{name}", self.moment())
         bounds = even_bounds(shards)
         for first, end in pairwise(bounds):
-            self.add_shard(stream, first, end - 1)
+            self.add_shard(stream, stream.created, first, end - 1)
         self._streams[name] = stream
         self.change(stream, "CREATING")
         return stream
@@ -199,12 +199,10 @@ class Engine:
         """Keep what was changed of a stream."""
         self.store.save(stream, self._counters)
 
-    def add_shard(self, stream: Stream, first_hash: int, last_hash: int, *parents: Shard) -> Shard:
-        """Give a stream a further shard, later than its parents."""
+    def add_shard(self, stream: Stream, epoch: int, first_hash: int, last_hash: int, *parents: Shard) -> Shard:
+        """Give a stream a further shard; `epoch` is a moment of its own for all that are made at once."""
         number = stream.shards[-1].number + 1 if stream.shards else 0
-        shard = Shard(
-            self._next("shard"), number, first_hash, last_hash, self.moment(), [parent.id for parent in parents]
-        )
+        shard = Shard(self._next("shard"), number, first_hash, last_hash, epoch, [parent.id for parent in parents])
         stream.shards.append(shard)
         return shard
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from frazil.dev.kinesis.failures import Refused
+from frazil.dev.kinesis.shapes import model
 
 SUBSCRIPTION_EVENTS: Final = "SubscribeToShardEvent"
 """Named as an operation, it stands for each event of a subscription: errors come within the stream of events."""
@@ -63,6 +64,13 @@ class Fault:
 
     number: int = 0
     """Names it among those of one server."""
+
+    def __post_init__(self) -> None:
+        unknown = {*self.operations} - {SUBSCRIPTION_EVENTS, *model().operation_names}
+        if unknown:
+            raise ValueError(f"{', '.join(sorted(unknown))} is no operation of Kinesis, so this would never happen")
+        if (self.times is not None and self.times < 1) or self.seconds < 0 or not 0 < self.fraction <= 1:
+            raise ValueError("a fault happens once at least, to a fraction above 0 up to 1, after 0 seconds or more")
 
     def refused(self) -> Refused:
         """The error that is answered."""

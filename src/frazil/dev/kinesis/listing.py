@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from frazil.dev.kinesis.engine import Engine
 from frazil.dev.kinesis.failures import Refused, invalid
@@ -42,7 +43,7 @@ class Token:
     issued: int
 
     def __str__(self) -> str:
-        return base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
+        return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode()
 
 
 def parse(engine: Engine, text: str) -> Token:
@@ -52,9 +53,11 @@ def parse(engine: Engine, text: str) -> Token:
         Refused: it is no token, or has expired.
     """
     try:
-        token = Token(**json.loads(base64.urlsafe_b64decode(text)))
-    except (binascii.Error, ValueError, TypeError):
+        token = msgspec.json.decode(base64.urlsafe_b64decode(text), type=Token)
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
         raise invalid("Invalid NextToken.") from None
+    if token.kind not in _FILTERS:
+        raise invalid("Invalid NextToken.")
     if engine.now() - token.issued > EXPIRES_AFTER:
         raise Refused("ExpiredNextTokenException", "The NextToken has expired; begin the listing anew.")
     return token

@@ -98,6 +98,7 @@ class Consumer:
     arn: str
     created: int
     tags: dict[str, str] = field(default_factory=dict)
+    policy: str | None = None
     settles: float = 0.0
     """When it is ACTIVE, by the engine's stopwatch."""
 

@@ -1,8 +1,8 @@
 """Sequence numbers: 56 digits that increase within a shard, and from a shard to its children.
 
 One is made of the moment its shard came to be, the shard's number, the moment of the record's arrival, and its ordinal
-among the shard's records, with room below it, so that numbers between two records exist. A shard's moment is later than
-its parents', which makes every number of a child greater than every number of its parents.
+among the shard's records, with room below it, so that numbers between two records exist. A shard's moment is not before
+its parents', and its number is greater, which makes every number of a child greater than every number of its parents.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Number(NamedTuple):
     """What a sequence number says."""
 
     epoch: int
-    """When its shard came to be, in milliseconds; no two shards of one engine share it."""
+    """When its shard came to be, in milliseconds; only shards of one stream that were made at once share it."""
 
     shard: int
     """The number in the shard's id."""

@@ -46,7 +46,12 @@ def read(headers: Mapping[bytes, bytes], body: bytes) -> Request:
     """
     target = headers.get(b"x-amz-target", b"").decode("latin-1")
     if headers.get(b"content-type", b"").split(b";")[0].strip() != CONTENT_TYPE.encode():
-        raise Refused("UnknownOperationException", f"Only {CONTENT_TYPE} is spoken here.", 404)
+        raise Refused(
+            "UnknownOperationException",
+            f"Only {CONTENT_TYPE} is spoken here; clients in Java speak CBOR unless CBOR_ENABLED=false is in their "
+            "environment.",
+            404,
+        )
     operation = target.removeprefix(_TARGET)
     if operation == target or operation not in shapes.model().operation_names:
         raise Refused("UnknownOperationException", f"{target or 'A request without X-Amz-Target'} is no operation.")

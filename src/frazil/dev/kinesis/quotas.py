@@ -25,7 +25,20 @@ READ_BYTES: Final = 2 * MIB
 READS: Final = 5
 """Calls of GetRecords that a shard answers in a second; as many of GetShardIterator."""
 
-CALLS: Final = {"MergeShards": 5, "SplitShard": 5, "RegisterStreamConsumer": 5, "DescribeStreamSummary": 20}
+CALLS: Final = {
+    "AddTagsToStream": 5,
+    "CreateStream": 5,
+    "DeleteStream": 5,
+    "DescribeLimits": 1,
+    "DescribeStream": 10,
+    "DescribeStreamSummary": 20,
+    "ListStreams": 5,
+    "ListTagsForStream": 5,
+    "MergeShards": 5,
+    "RegisterStreamConsumer": 5,
+    "RemoveTagsFromStream": 5,
+    "SplitShard": 5,
+}
 """How often an account may call some operations in a second."""
 
 LISTINGS: Final = 1000

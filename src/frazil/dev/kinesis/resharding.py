@@ -29,7 +29,7 @@ def split(engine: Engine, stream: Stream, shard_id: str, at: int) -> None:
             f"greater than one plus the shard's StartingHashKey {shard.first_hash} and less than the shard's "
             f"EndingHashKey {shard.last_hash}."
         )
-    _split(engine, stream, shard, at)
+    _split(engine, stream, engine.moment(), shard, at)
     engine.change(stream, "UPDATING")
 
 
@@ -46,7 +46,7 @@ def merge(engine: Engine, stream: Stream, shard_id: str, adjacent_id: str) -> No
             f"Shards {first.id} and {second.id} in stream {stream.name} are not an adjacent pair of shards eligible "
             "for merging"
         )
-    _merge(engine, stream, first, second)
+    _merge(engine, stream, engine.moment(), first, second)
     engine.change(stream, "UPDATING")
 
 
@@ -70,32 +70,32 @@ def scale(engine: Engine, stream: Stream, target: int) -> int:
             raise limit_exceeded(f"UpdateShardCount was called {SCALED_IN_A_DAY} times for {stream.name} in 24 hours.")
     if target > SHARD_LIMIT:
         raise limit_exceeded(f"An account has {SHARD_LIMIT} shards at most, not {target}.")
-    bounds = even_bounds(target)
+    bounds, epoch = even_bounds(target), engine.moment()
     for bound in bounds[1:-1]:
         shard = next(shard for shard in stream.shards if shard.is_open and shard.first_hash <= bound <= shard.last_hash)
         if bound != shard.first_hash:
-            _split(engine, stream, shard, bound)
+            _split(engine, stream, epoch, shard, bound)
     for first, end in pairwise(bounds):
         pieces = [shard for shard in stream.shards if shard.is_open and first <= shard.first_hash < end]
         whole, *rest = sorted(pieces, key=lambda shard: shard.first_hash)
         for piece in rest:
-            whole = _merge(engine, stream, whole, piece)
+            whole = _merge(engine, stream, epoch, whole, piece)
     stream.scaled = [*today, engine.now()]
     engine.change(stream, "UPDATING")
     return current
 
 
-def _split(engine: Engine, stream: Stream, shard: Shard, at: int) -> None:
+def _split(engine: Engine, stream: Stream, epoch: int, shard: Shard, at: int) -> None:
     engine.close_shard(shard)
-    engine.add_shard(stream, shard.first_hash, at - 1, shard)
-    engine.add_shard(stream, at, shard.last_hash, shard)
+    engine.add_shard(stream, epoch, shard.first_hash, at - 1, shard)
+    engine.add_shard(stream, epoch, at, shard.last_hash, shard)
 
 
-def _merge(engine: Engine, stream: Stream, first: Shard, second: Shard) -> Shard:
+def _merge(engine: Engine, stream: Stream, epoch: int, first: Shard, second: Shard) -> Shard:
     engine.close_shard(first)
     engine.close_shard(second)
     hashes = (first.first_hash, first.last_hash, second.first_hash, second.last_hash)
-    return engine.add_shard(stream, min(hashes), max(hashes), first, second)
+    return engine.add_shard(stream, epoch, min(hashes), max(hashes), first, second)
 
 
 def _provisioned(stream: Stream) -> None:

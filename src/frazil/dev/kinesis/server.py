@@ -24,6 +24,7 @@ from hypercorn.utils import wrap_app
 
 from frazil.dev.directory import occupied
 from frazil.dev.errors import PortInUse
+from frazil.dev.kinesis import shapes
 from frazil.dev.kinesis.app import Application
 from frazil.dev.kinesis.engine import REGION, Engine
 from frazil.dev.kinesis.faults import Faults
@@ -106,7 +107,12 @@ class LocalKinesis:
         )
 
     def provide(self, stream: str, shards: int = 1) -> None:
-        """See to it that there is a stream of that name; if it has to be made, it has so many shards and is ACTIVE."""
+        """See to it that there is a stream of that name; if it has to be made, it has so many shards and is ACTIVE.
+
+        Raises:
+            Refused: no stream is called so, or none has so many shards.
+        """
+        shapes.request(shapes.model().operation_model("CreateStream"), {"StreamName": stream, "ShardCount": shards})
         with self.engine.lock:
             if stream not in [found.name for found in self.engine.streams()]:
                 self.engine.create(stream, shards).settles = 0.0

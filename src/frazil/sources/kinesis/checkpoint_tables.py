@@ -9,6 +9,7 @@ from boto3.dynamodb.types import TypeDeserializer
 from botocore.exceptions import BotoCoreError, ClientError
 
 from frazil.errors import CheckpointTableMissing, CheckpointTableRefused, NoCheckpoints
+from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.checkpoints import Checkpoint, Keeper, Row, of_kcl, of_openflow
 from frazil.sources.kinesis.client import connect
 
@@ -47,9 +48,9 @@ def _rows(client: Mapping[str, str], table: str) -> Iterator[Row]:
         code = error.response["Error"].get("Code", "")
         if code == "ResourceNotFoundException":
             raise CheckpointTableMissing(table, region) from error
-        raise CheckpointTableRefused(table, region, f"{code}: {error.response['Error'].get('Message')}") from error
+        raise CheckpointTableRefused(table, region, faults.cause(error)) from error
     except BotoCoreError as error:
-        raise CheckpointTableRefused(table, region, str(error)) from error
+        raise CheckpointTableRefused(table, region, faults.cause(error)) from error
 
 
 def _plain(item: Mapping[str, Any]) -> Row:

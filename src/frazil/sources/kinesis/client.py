@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,6 +20,9 @@ _ANSWER: Final = 30
 
 _AT_ONCE: Final = 32
 """Connections that one client keeps."""
+
+_NO_TOKEN: Final = re.compile(r"[^!-~]")
+"""What no header takes as part of a word."""
 
 _kept: dict[tuple[tuple[str, str], ...], tuple[boto3.Session, Any]] = {}
 _keeping = threading.Lock()
@@ -79,7 +83,7 @@ def _connected(own: boto3.Session, client: Mapping[str, str], service: str) -> A
         connect_timeout=_CONNECT,
         read_timeout=_ANSWER,
         max_pool_connections=_AT_ONCE,
-        user_agent_extra=f"frazil/{client.get('application', '')}",
+        user_agent_extra=f"frazil/{_NO_TOKEN.sub('-', client.get('application', ''))}",
     )
     return own.client(service, endpoint_url=endpoint, config=config)
 

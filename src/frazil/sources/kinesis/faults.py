@@ -57,6 +57,8 @@ def code(error: Exception) -> str:
 
 def passes(error: Exception) -> bool:
     """Whether an error goes away by itself: the service does not answer, has trouble of its own, or is busy."""
+    if _is_unsendable(error):
+        return False
     if isinstance(error, (HTTPClientError, EndpointConnectionError, ConnectTimeoutError)):
         return True
     if not isinstance(error, ClientError):
@@ -66,10 +68,17 @@ def passes(error: Exception) -> bool:
 
 
 def cause(error: Exception) -> str:
-    """What an error says, in one line."""
+    """What an error says, in one line, and nothing of credentials."""
     if isinstance(error, ClientError):
         return f"{code(error)}: {error.response['Error'].get('Message', '')}".rstrip(":. ")
+    if _is_unsendable(error):
+        return "a header of the request cannot be sent: the credentials hold a line break or the like"
     return str(error)
+
+
+def _is_unsendable(error: Exception) -> bool:
+    """Whether there is no such request in HTTP. What is said then has the header, with what it is signed with."""
+    return isinstance(error, HTTPClientError) and isinstance(error.kwargs.get("error"), ValueError)
 
 
 def translate(error: Exception, address: str, action: str) -> FrazilError:

@@ -25,7 +25,7 @@ class InitialPosition:
     moment: int | None = None
     """The time of `AT_TIMESTAMP`, in ms since the epoch."""
 
-    def starts(self, facts: TopicFacts, now: int) -> dict[SourcePartition, KinesisPosition]:
+    def starts(self, facts: TopicFacts, now: int, margin: int = _MARGIN) -> dict[SourcePartition, KinesisPosition]:
         """Where each shard of a stream starts.
 
         The newest records are those after a time, which is fixed here: a service asked for them again after a crash
@@ -34,12 +34,13 @@ class InitialPosition:
         Args:
             facts: the stream.
             now: what time it is at the service, in ms since the epoch.
+            margin: how much before that the newest records begin, in ms.
         """
         found = {}
         for each in facts.partitions:
             start = BEGINNING
             if self.kind == "LATEST":
-                start = END if each.closed else at_time(now - _MARGIN)
+                start = END if each.closed else at_time(now - margin)
             elif self.moment is not None:
                 start = at_time(self.moment)
             found[SourcePartition(facts.topic, each.id)] = start

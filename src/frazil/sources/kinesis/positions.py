@@ -122,6 +122,9 @@ class KinesisPosition:
 
     def covered_by(self, position: KinesisPosition, read_through: int | None) -> bool:
         """Whether everything before it is before `position`, too, or had arrived by `read_through`."""
+        if self.mark == Mark.AT_TIMESTAMP and position.mark == Mark.SEQUENCE:
+            # Where the time of a record is, only the stream knows.
+            return read_through is not None and self.value <= read_through
         return self <= position or (self.mark == Mark.NOW and read_through is not None and self.value <= read_through)
 
     def distance(self, end: KinesisPosition) -> int:

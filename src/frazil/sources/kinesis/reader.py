@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from botocore.exceptions import BotoCoreError
 
-from frazil.model import Position, Range, SourcePartition, StagedRange
+from frazil.model import Position, Range, SourcePartition, StagedRange, StageFailure
+from frazil.sources.base import ReadFailed
 from frazil.sources.counting import SAMPLES, counted
 from frazil.sources.kinesis import client as clients
 from frazil.sources.kinesis import faults

@@ -21,7 +21,7 @@ from frazil.sources.kinesis.fan_out.consumers import SHARED, Consumers, Lack, is
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.letters import DeadLetterStream, OutputStream
-from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, hinted, now, of_kinesis
+from frazil.sources.kinesis.positions import BEGINNING, Hints, KinesisPosition, Mark, hinted, now, of_kinesis
 from frazil.sources.kinesis.probing import Prober
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.shard_reading import RawRecord
@@ -183,9 +183,7 @@ class KinesisSource:
             if (lack := lacking.get(each.topic)) is not None and lack.error is not None
         }
         rests = {
-            each: Rest(lacking[each.topic].seconds)
-            if each.topic in lacking
-            else self._watch.of(each).rest(start, self._poll, outage=outage)
+            each: Rest(lacking[each.topic].seconds) if each.topic in lacking else self._rest(each, start, outage=outage)
             for each, start in of_kinesis(starts).items()
         }
         return {each: rest for each, rest in rests.items() if rest is not None}
@@ -206,8 +204,12 @@ class KinesisSource:
         sizes: dict[str, list[int]] = {}
         for each in ranges:
             start = of_kinesis({each.partition: each.start})[each.partition]
-            found = self._next(puller, each.partition, start)
-            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in found)
+            arn = self._streams.arn(each.partition.topic)
+            try:
+                answer = puller.pull(iterator_at(self._client, each.partition, arn, start), arn)
+            except (ClientError, BotoCoreError):
+                continue  # a reader says it better, and may go on all the same
+            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in answer.records)
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
     def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
@@ -258,8 +260,14 @@ class KinesisSource:
         known = self._streams.find({each.topic for each in partitions})
         found = {}
         for stream in known.values():
-            found.update(initial.starts(stream.facts, self._clock.moment))
+            found.update(initial.starts(stream.facts, self._clock.moment, margin=0))
         return {each: found[each] for each in partitions if each in found}
+
+    def _rest(self, partition: SourcePartition, start: KinesisPosition, *, outage: bool) -> Rest | None:
+        if start.mark == Mark.AT_TIMESTAMP and (left := start.value - self._clock.moment) > 0:
+            # The service takes no time that is still to come.
+            return Rest(left / 1000)
+        return self._watch.of(partition).rest(start, self._poll, outage=outage)
 
     def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
         known = self._watch.of(partition)
@@ -279,7 +287,8 @@ class KinesisSource:
         try:
             answer = puller.pull(iterator_at(self._client, partition, arn, start), arn)
         except (ClientError, BotoCoreError) as error:
-            if faults.passes(error) or faults.code(error) in faults.HELD:
+            # A place may be refused that a reader goes on from: it was passed by retention, or its stream made again.
+            if faults.passes(error) or faults.code(error) in faults.HELD | {faults.UNFIT, faults.GONE}:
                 return ()
             raise faults.translate(error, self._address, f"give records of {partition}") from error
         return answer.records

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -18,6 +20,14 @@ from frazil.sources.kinesis.pulling import date_of
 _HOUR: Final = 3_600_000
 _STALE: Final = 60.0
 """Seconds for which what is known may stand where the service does not answer."""
+
+_PATIENCE: Final = 5.0
+"""Seconds for which the service is asked for what is not known at all, where it is too busy."""
+
+_GAP: Final = 0.1
+"""Seconds between two such questions."""
+
+_Answer = TypeVar("_Answer")
 
 _ALIVE: Final = ("ACTIVE", "UPDATING")
 """What streams are that can be read."""
@@ -59,6 +69,10 @@ class Streams:
         self._due: set[str] = set()
         """Streams that are to be looked at anew, whatever is known of them."""
 
+        self._names: list[str] = []
+        self._names_since: float | None = None
+        """When they were listed, in seconds on the monotonic clock."""
+
     def arn(self, stream: str) -> str | None:
         """The ARN of a stream that is not known by its name alone."""
         return self._arns.get(stream)
@@ -74,12 +88,28 @@ class Streams:
         return next((each.facts.cluster for each in self._known.values()), "")
 
     def names(self) -> list[str]:
-        """The names of all streams that there are."""
+        """The names of all streams that there are; an account may ask for them five times a second."""
+        since = self._names_since
+        age = math.inf if since is None else time.monotonic() - since
+        if age >= self._interval:
+            try:
+                self._names = self._listed_names(is_patient=age >= _STALE)
+            except (ClientError, BotoCoreError) as error:
+                if age >= _STALE or not faults.passes(error):
+                    raise faults.translate(error, self._address, "list streams") from error
+            else:
+                self._names_since = time.monotonic()
+        return self._names
+
+    def _listed_names(self, *, is_patient: bool) -> list[str]:
         found: list[str] = []
-        with faults.asking(self._address, "list streams"):
-            for page in self._client.get_paginator("list_streams").paginate():
-                found += page["StreamNames"]
-        return sorted(found)
+        more: dict[str, str] = {}
+        while True:
+            page = _asked(partial(self._client.list_streams, **more), is_patient=is_patient)
+            found += page["StreamNames"]
+            if "NextToken" not in page:
+                return sorted(found)
+            more = {"NextToken": page["NextToken"]}
 
     def find(self, streams: Collection[str]) -> dict[str, Stream]:
         """Those of the streams that exist."""
@@ -107,7 +137,8 @@ class Streams:
 
     def _look(self, name: str) -> Stream | None:
         try:
-            found = self._found(name)
+            # Of many streams at once, an account may ask too often. Of those that are known, that can wait.
+            found = _asked(partial(self._found, name), is_patient=self._kept(name, _STALE) is None)
         except (ClientError, BotoCoreError) as error:
             kept = self._kept(name, _STALE)
             if kept is not None and faults.passes(error):
@@ -170,6 +201,18 @@ def arn_of(cluster: str, name: str) -> str:
     """The ARN of a stream, from where it is; see `TopicFacts.cluster`."""
     partition, region, account = cluster.split(":")
     return f"arn:{partition}:kinesis:{region}:{account}:stream/{name}"
+
+
+def _asked(ask: Callable[[], _Answer], *, is_patient: bool) -> _Answer:
+    """What the service says; it is asked again for a while where it is too busy and somebody is patient."""
+    deadline = time.monotonic() + (_PATIENCE if is_patient else 0.0)
+    while True:
+        try:
+            return ask()
+        except ClientError as error:
+            if faults.code(error) not in faults.THROTTLED or time.monotonic() >= deadline:
+                raise
+        time.sleep(_GAP)
 
 
 def _partition(shard: Mapping[str, Any]) -> PartitionFacts:

@@ -27,7 +27,7 @@ def register_stream_consumer(engine: Engine, given: dict[str, Any]) -> dict[str,
         raise limit_exceeded(f"Stream {stream.name} has {MOST_CONSUMERS} consumers already.")
     created = engine.moment()
     arn = f"{stream.arn}/consumer/{name}:{created // 1000}"
-    consumer = Consumer(name, arn, created, given.get("Tags", {}), engine.settling())
+    consumer = Consumer(name, arn, created, given.get("Tags", {}), settles=engine.settling())
     stream.consumers[name] = consumer
     engine.save(stream)
     return {"Consumer": describe(engine, consumer)}
@@ -50,7 +50,7 @@ def list_stream_consumers(engine: Engine, given: dict[str, Any]) -> dict[str, An
     """A stream's consumers, by the page."""
     stream = engine.stream_of_arn(given["StreamARN"])
     after = name_in(given["NextToken"]) if "NextToken" in given else ""
-    limit = given.get("MaxResults", _LISTED)
+    limit = min(given.get("MaxResults", _LISTED), _LISTED)
     found = [consumer for name, consumer in sorted(stream.consumers.items()) if name > after]
     listed: dict[str, Any] = {"Consumers": [describe(engine, consumer) for consumer in found[:limit]]}
     if len(found) > limit:

@@ -14,6 +14,7 @@ ON_DEMAND_SHARDS: Final = 4
 
 _DESCRIBED: Final = 100
 _LISTED: Final = 100
+"""How many shards and streams an answer has at most, whatever was asked for."""
 
 
 def create_stream(engine: Engine, given: dict[str, Any]) -> None:
@@ -48,7 +49,7 @@ def delete_stream(engine: Engine, given: dict[str, Any]) -> None:
 def describe_stream(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """All about a stream, its shards by the page."""
     stream = stream_of(engine, given)
-    after, limit = given.get("ExclusiveStartShardId", ""), given.get("Limit", _DESCRIBED)
+    after, limit = given.get("ExclusiveStartShardId", ""), min(given.get("Limit", _DESCRIBED), _DESCRIBED)
     shards = [shard for shard in engine.shards(stream) if shard.id > after]
     if engine.status(stream) == "CREATING":
         shards = []
@@ -77,7 +78,7 @@ def describe_stream_summary(engine: Engine, given: dict[str, Any]) -> dict[str, 
 
 def list_streams(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """The names of streams, by the page."""
-    after, limit = given.get("ExclusiveStartStreamName", ""), given.get("Limit", _LISTED)
+    after, limit = given.get("ExclusiveStartStreamName", ""), min(given.get("Limit", _LISTED), _LISTED)
     if "NextToken" in given:
         after = name_in(given["NextToken"])
     found = [stream for stream in engine.streams() if stream.name > after]

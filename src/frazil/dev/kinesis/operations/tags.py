@@ -1,4 +1,4 @@
-"""Tags of streams and consumers, and policies of streams: kept, and without effect."""
+"""Tags and policies of streams and consumers: kept, and without effect."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ def list_tags_for_resource(engine: Engine, given: dict[str, Any]) -> dict[str, A
 
 def put_resource_policy(engine: Engine, given: dict[str, Any]) -> None:
     """Keep a policy; nobody is asked for what it allows."""
-    stream = engine.stream_of_arn(given["ResourceARN"])
-    stream.policy = given["Policy"]
+    stream, resource = _resource(engine, given)
+    resource.policy = given["Policy"]
     engine.save(stream)
 
 
 def get_resource_policy(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """The policy that was put last."""
-    stream = engine.stream_of_arn(given["ResourceARN"])
-    if stream.policy is None:
+    _, resource = _resource(engine, given)
+    if resource.policy is None:
         raise not_found(f"{given['ResourceARN']} has no policy.")
-    return {"Policy": stream.policy}
+    return {"Policy": resource.policy}
 
 
 def delete_resource_policy(engine: Engine, given: dict[str, Any]) -> None:
     """Forget the policy."""
     get_resource_policy(engine, given)
-    stream = engine.stream_of_arn(given["ResourceARN"])
-    stream.policy = None
+    stream, resource = _resource(engine, given)
+    resource.policy = None
     engine.save(stream)
 
 
