@@ -8,7 +8,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.snowflake.answers import rows, value
 
@@ -47,6 +47,7 @@ def _exact(text: str) -> Any:
 
 @_FEW
 @given(_DOCUMENTS)
+@example({"\x01": -(2**63) - 1})
 def test_a_document_comes_out_of_parse_json_as_it_went_in(document: Any):
     written = _written(document)
 

@@ -117,6 +117,20 @@ def looked_at(connector: Ingestion, world: StreamWorld, moment: float) -> None:
     raise AssertionError("nobody looked at the shard")
 
 
+def made_again(world: StreamWorld) -> None:
+    client = world.local.client("kinesis")
+    client.delete_stream(StreamName=world.stream)
+    while world.stream in client.list_streams()["StreamNames"]:
+        pass
+    world.local.provide(world.stream, 1)
+
+
+def for_a_while(connector: Ingestion, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        connector.cycle()
+
+
 def several(connector: Ingestion) -> None:
     for _ in range(3):
         connector.cycle()
@@ -213,17 +227,34 @@ def test_a_stream_made_again_is_another_one(world: StreamWorld) -> None:
     put(world, 1)
     connector = started(world)
     world.catch_up(connector)
-    client = world.local.client("kinesis")
-    client.delete_stream(StreamName=world.stream)
-    while world.stream in client.list_streams()["StreamNames"]:
-        pass
-    world.local.provide(world.stream, 1)
+    made_again(world)
     put(world, 2)
 
     with pytest.raises(TopicReplaced, match=world.stream):
         several(connector)
     with pytest.raises(TopicReplaced, match=world.stream):
         started(world)
+    assert numbers(world) == [1]
+
+
+def test_a_stream_made_again_is_not_taken_for_the_old_one_while_the_account_is_asked_too_often(
+    clock: Clock, world: StreamWorld
+) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    clock.ahead += 60
+    made_again(world)
+    put(world, 2)
+    world.local.faults.kms("LimitExceededException", "DescribeStreamSummary", stream=world.stream)
+
+    with pytest.raises(StreamUnavailable, match="LimitExceededException"):
+        for_a_while(connector)
+    world.local.faults.clear()
+    connector.recall()
+    with pytest.raises(TopicReplaced, match=world.stream):
+        several(connector)
+
     assert numbers(world) == [1]
 
 

@@ -20,23 +20,25 @@ _INEXACT: Final = r"[0-9][0-9.]{15,}|[0-9][eE]"
 
 _PIECE: Final = r'("(?:[^"\\]|\\.)*")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
 _MARK: Final = "chr(1)"
+_SIGN: Final = r"\\u0001\\u0002\\u0003"
+"""What stands before numbers within quotes, as expressions have it."""
 
 _SORTED: Final = "CAST(CAST(CAST({} AS JSON) AS VARIANT) AS JSON)"
 """DuckDB's VARIANT has its keys in order."""
 
 _MARKED: Final = (
     f"regexp_replace(replace(regexp_replace(a, '{_PIECE}', '\\1' || {_MARK} || '\\2' || {_MARK}, 'g'), "
-    f"{_MARK} || {_MARK}, ''), {_MARK} || '([^' || {_MARK} || ']*)' || {_MARK}, '\"\\\\u0001\\1\"', 'g')"
+    f"{_MARK} || {_MARK}, ''), {_MARK} || '([^' || {_MARK} || ']*)' || {_MARK}, '\"{_SIGN}\\1\"', 'g')"
 )
 """Every number within quotes, behind a sign that no text of a document has unless somebody wrote it there."""
 
-_UNMARKED: Final = "CAST(regexp_replace(CAST({} AS VARCHAR), '\"\\\\u0001([^\"]*)\"', '\\1', 'g') AS JSON)"
+_UNMARKED: Final = f"CAST(regexp_replace(CAST({{}} AS VARCHAR), '\"{_SIGN}([^\"]*)\"', '\\1', 'g') AS JSON)"
 
 _PARSED: Final = (
     "CASE WHEN trim(a, ' ' || chr(9) || chr(10) || chr(13)) = '' THEN NULL "
     "WHEN json_type(CAST(a AS JSON)) NOT IN ('OBJECT', 'ARRAY') "
     "THEN CAST(trim(a, ' ' || chr(9) || chr(10) || chr(13)) AS JSON) "
-    f"WHEN regexp_matches(a, '{_INEXACT}') AND NOT contains(a, '\\u0001') "
+    f"WHEN regexp_matches(a, '{_INEXACT}') AND NOT contains(a, '\\u0001\\u0002\\u0003') "
     f"THEN {_UNMARKED.format(_SORTED.format(_MARKED))} "
     f"ELSE {_SORTED.format('a')} END"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -164,11 +165,27 @@ class Streams:
         try:
             summary = self._described(name)
         except (ClientError, BotoCoreError) as error:
-            if faults.passes(error) and self._kept(name, _STALE):
-                # An account may ask 20 times a second, of all its streams: the next look tells what this one would.
+            # An account may ask that 20 times a second, of all its streams.
+            if faults.passes(error) and self._kept(name, _STALE) and self._is_still_there(name, known):
                 return known.facts
             raise faults.translate(error, self._address, f"describe the stream {name}") from error
         return None if summary is None else self._facts(name, summary, known.facts.partitions)
+
+    def _is_still_there(self, name: str, known: Stream) -> bool:
+        """Whether the stream of that name is the one that is known, by what may be asked far more often.
+
+        Where that is not answered either, the next look tells.
+        """
+        created = dt.datetime.fromtimestamp(int(known.facts.id) / 1000, dt.UTC)
+        try:
+            self._client.list_shards(**self._named(name), StreamCreationTimestamp=created, MaxResults=1)
+        except (ClientError, BotoCoreError) as error:
+            if faults.code(error) == faults.GONE:
+                self.forget(name)
+                return False
+            if not faults.passes(error):
+                raise faults.translate(error, self._address, f"list the shards of the stream {name}") from error
+        return True
 
     def _described(self, name: str) -> dict[str, Any] | None:
         try:
