@@ -343,6 +343,7 @@ def test_the_newest_place_of_a_shard_is_after_all_that_came_before_it_was_asked_
     clock.ahead += 2
     latest = world.source(world.settings()).latest([shard(world)])[shard(world)]
     put(world, 2)
+    clock.ahead += 2  # answers have the second they are of
 
     begun = StreamWorld(world.local, world.stream, InitialPosition("AT_TIMESTAMP", latest.value))
     begun.catch_up(started(begun))
