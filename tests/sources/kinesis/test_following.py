@@ -361,7 +361,7 @@ def test_a_shard_of_which_no_sample_can_be_had_keeps_no_other_waiting(world: Str
     several(connector)
 
     assert numbers(world) == [2]
-    assert connector.held == {shard(world, 1): "KMSAccessDeniedException"}
+    assert connector.held == {shard(world, 1): Held("KMSAccessDeniedException")}
 
 
 def test_how_long_records_wait_behind_a_place_that_the_service_refuses_is_unknown(world: StreamWorld) -> None:

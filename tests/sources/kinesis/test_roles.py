@@ -14,7 +14,7 @@ from tests.support.s3 import ACCOUNT, REGION, Keys, Store
 
 from frazil.cli import log
 from frazil.dev.ports import LOOPBACK, free_port
-from frazil.errors import StreamRefused, StreamUnavailable
+from frazil.errors import StreamCredentialsMissing, StreamRefused, StreamUnavailable
 from frazil.model import Range, SourcePartition
 from frazil.sources.base import ReadFailed
 from frazil.sources.kinesis import client as clients
@@ -173,7 +173,7 @@ def test_a_command_says_once_that_a_role_may_not_be_assumed_and_shows_no_traceba
 def test_a_role_that_there_are_no_credentials_to_assume_with_says_so(options: dict[str, str], role: str) -> None:
     nothing = without(options, "access_key_id", "secret_access_key")
 
-    with pytest.raises(StreamRefused, match=f"there are none to assume the role {role} with"):
+    with pytest.raises(StreamCredentialsMissing, match=f"there are none to assume the role {role} with"):
         source(nothing).discover()
     with pytest.raises(ReadFailed) as task:
         read(nothing)
