@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -17,6 +18,7 @@ from frazil.model import Buffer, SourcePartition
 from frazil.sources.base import Held
 from frazil.sources.kinesis.initial_positions import InitialPosition
 from frazil.sources.kinesis.positions import at
+from frazil.sources.kinesis.pulling import Answer, Puller
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import read
 
@@ -300,6 +302,34 @@ def test_days_without_a_record_are_no_loss_for_one_that_runs_now_and_then(clock:
         connector.close()
     put(world, 2)
 
+    world.catch_up(started(world))
+
+    assert numbers(world) == [1, 2]
+
+
+@pytest.mark.parametrize("grows", [False, True], ids=["a second", "the age of the newest record"])
+def test_a_quiet_shard_that_is_always_said_to_have_more_is_caught_up_with_and_no_loss_after_days(
+    clock: Clock, world: StreamWorld, monkeypatch: pytest.MonkeyPatch, grows: bool
+) -> None:
+    newest = clock()
+    pull = Puller.pull
+
+    def never_at_the_end(puller: Puller, iterator: str, arn: str | None) -> Answer:
+        answer = pull(puller, iterator, arn)
+        age = round((clock() - newest) * 1000) if grows else 0
+        return replace(answer, behind=max(answer.behind, age, 1000))
+
+    monkeypatch.setattr(Puller, "pull", never_at_the_end)
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    for _ in range(5):
+        clock.ahead += 20 * HOUR
+        looked_at(connector, world, clock() - HOUR)
+    newest = clock()
+    put(world, 2)
+
+    world.catch_up(connector)
     world.catch_up(started(world))
 
     assert numbers(world) == [1, 2]

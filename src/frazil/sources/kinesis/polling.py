@@ -20,6 +20,7 @@ from frazil.sources.kinesis.pace import Pace
 from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, at_record, bounds
 from frazil.sources.kinesis.pulling import Answer, Puller
 from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, RawRecord, behind
+from frazil.sources.kinesis.standstill import Standstill
 
 _PATIENCE: Final = 30.0
 """Seconds a range with a known end is read at least: others wait for all of it."""
@@ -73,6 +74,7 @@ class PollingShard:
         read_through: int | None = None
         trouble: str | None = None
         answered = False
+        standstill = Standstill()
         while self._is_time():
             try:
                 iterator = self._iterator or self._new_iterator()
@@ -99,9 +101,10 @@ class PollingShard:
                 newest = answer.records[-1].arrival if answer.records else None
                 return self._outcome(max((each for each in (read_through, newest) if each), default=None))
             if not self._is_beyond(answer):
-                read_through = answer.date - answer.behind
-            if enough or self._covered >= self._end or not answer.behind:
-                return self._outcome(read_through, is_quiet=not answer.records and not answer.behind)
+                read_through = standstill.read_through(answer)
+            caught_up = not answer.behind or (standstill.is_reached and self._end.mark == Mark.NOW)
+            if enough or self._covered >= self._end or caught_up:
+                return self._outcome(read_through, is_quiet=not answer.records and caught_up)
         return self._outcome(read_through, trouble=None if answered else trouble)
 
     def _is_time(self) -> bool:

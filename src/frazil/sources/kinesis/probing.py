@@ -16,6 +16,7 @@ from frazil.sources.kinesis.clock import ServiceClock
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.positions import END
 from frazil.sources.kinesis.pulling import Puller
+from frazil.sources.kinesis.standstill import Standstill
 from frazil.sources.kinesis.streams import Streams
 from frazil.sources.kinesis.watch import Watch
 
@@ -92,11 +93,11 @@ class Prober:
         self._watch.hold(partition, None)
         known.looked_at = now
         if answer.records:
-            known.is_quiet = False
+            known.is_quiet, known.standstill = False, Standstill()
             known.keep(asked, known.iterator_since if asked == known.iterator else now)
         elif answer.iterator is None:
             known.covered, known.iterator, known.is_quiet = END, None, False
             self._streams.forget(partition.topic)
         else:
-            known.read_through = answer.date - answer.behind
+            known.read_through = max(known.read_through or 0, known.standstill.read_through(answer))
             known.keep(answer.iterator, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -12,6 +12,7 @@ import structlog
 from frazil.model import SourcePartition, StagedRange
 from frazil.sources.base import Held, Rest
 from frazil.sources.kinesis.positions import Hints, KinesisPosition
+from frazil.sources.kinesis.standstill import Standstill
 
 _log = structlog.get_logger(__name__)
 
@@ -73,6 +74,9 @@ class Watched:
 
     is_told: bool = False
     """Whether the log says so."""
+
+    standstill: Standstill = field(default_factory=Standstill)
+    """What looks at it have found, since there was something."""
 
     rate: float | None = None
     """Records that come in a millisecond, about."""
