@@ -21,6 +21,7 @@ from frazil.sources.kinesis.positions import at
 from frazil.sources.kinesis.pulling import Answer, Puller
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import read
+from frazil.testing.topics import wait_until
 
 HOUR = 3600.0
 _names = itertools.count(1)
@@ -439,6 +440,50 @@ def test_rights_that_are_missing_stop_the_connector(world: StreamWorld) -> None:
 
     with pytest.raises(StreamRefused, match="AccessDeniedException"):
         started(world)
+
+
+def test_rights_that_are_taken_from_it_hold_the_shards_of_a_stream_and_nothing_else_stops(
+    world: StreamWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("streams._REFUSED", "watch._HELD"):
+        monkeypatch.setattr(f"frazil.sources.kinesis.{name}", 0.0)
+    put(world, 1)
+    connector = started(world, frazil__kinesis__discovery__interval__ms="100")
+    world.catch_up(connector)
+    put(world, 2)
+    for operation in ("DescribeStreamSummary", "ListShards", "GetRecords", "GetShardIterator"):
+        world.local.faults.kms("AccessDeniedException", operation, stream=world.stream)
+
+    def held() -> bool:
+        connector.cycle()
+        return "AccessDeniedException" in str(connector.held.get(shard(world, 0)))
+
+    wait_until(held, "the shard to be held")
+    assert numbers(world) == [1]
+    world.local.faults.clear()
+    wait_until(lambda: bool(connector.cycle() and numbers(world) == [1, 2]), "the next record")
+    assert connector.held == {}
+
+
+def test_what_was_read_of_a_stream_that_nobody_may_look_at_waits_until_it_is_known_to_be_the_same(
+    world: StreamWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    put(world, 2)
+    for operation in ("DescribeStreamSummary", "ListShards"):
+        world.local.faults.kms("AccessDeniedException", operation, stream=world.stream)
+    monkeypatch.setattr("frazil.sources.kinesis.streams._STALE", 0.0)
+
+    with pytest.raises(StreamUnavailable, match="AccessDeniedException"):
+        several(connector)
+    assert numbers(world) == [1]
+    world.local.faults.clear()
+    connector.recall()
+    world.catch_up(connector)
+
+    assert numbers(world) == [1, 2]
 
 
 def test_a_goal_is_what_had_come_when_it_was_set(world: StreamWorld) -> None:

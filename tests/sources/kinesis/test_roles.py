@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -192,6 +193,27 @@ def test_a_profile_that_there_is_not_is_refused_by_driver_and_tasks(options: dic
 
     assert (task.value.failure.error, task.value.failure.partition) == ("stream_refused", SHARD)
     assert "nobody" in task.value.failure.message
+
+
+def test_a_program_that_gives_no_credentials_just_now_is_waited_for_by_driver_and_tasks(
+    options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"Version": 1, "AccessKeyId": options["access_key_id"], "SecretAccessKey": options["secret_access_key"]}
+    answer, config = tmp_path / "answer", tmp_path / "config"
+    config.write_text(f"[profile asked]\ncredential_process = cat {answer}\nregion = {REGION}\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    asking = {**without(options, "access_key_id", "secret_access_key"), "profile": "asked"}
+    wanted = [Range(SHARD, BEGINNING, now(2**50, None, Hints()))]
+
+    with pytest.raises(StreamUnavailable, match="credentials"):
+        source(asking).discover()
+    with pytest.raises(ReadFailed) as task:
+        open_reader(asking, wanted, 2**30)
+    answer.write_text(json.dumps(given))
+
+    assert task.value.failure.error == "stream_unavailable"
+    assert list(source(asking).discover()) == [STREAM]
+    assert len(read(asking)) == 3
 
 
 def test_what_a_profile_says_of_the_service_holds_for_its_role_as_well(

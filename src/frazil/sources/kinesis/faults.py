@@ -59,7 +59,8 @@ def passes(error: Exception) -> bool:
     """Whether an error goes away by itself: the service does not answer, has trouble of its own, or is busy."""
     if _is_unsendable(error):
         return False
-    if isinstance(error, (HTTPClientError, EndpointConnectionError, ConnectTimeoutError)):
+    # What gives credentials to a machine, or runs to get some, may be there again a minute later.
+    if isinstance(error, (HTTPClientError, EndpointConnectionError, ConnectTimeoutError, CredentialRetrievalError)):
         return True
     if not isinstance(error, ClientError):
         return False
@@ -83,7 +84,7 @@ def _is_unsendable(error: Exception) -> bool:
 
 def translate(error: Exception, address: str, action: str) -> FrazilError:
     """Our error for a failed request."""
-    if isinstance(error, (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)):
+    if isinstance(error, (NoCredentialsError, PartialCredentialsError)):
         return StreamCredentialsMissing(address, action, cause(error))
     kind = StreamUnavailable if passes(error) else StreamRefused
     return kind(address, action, cause(error))

@@ -66,12 +66,13 @@ def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: 
     """A reader of ranges of one stream, on a client that is kept for the next task with the same configuration.
 
     Raises:
-        ReadFailed: there are no credentials as the configuration describes them.
+        ReadFailed: there are no credentials as the configuration describes them, or not just now.
     """
     try:
         connected = clients.kept(client)
     except BotoCoreError as error:
-        raise ReadFailed(StageFailure("stream_refused", faults.cause(error), ranges[0].partition)) from error
+        kind = "stream_unavailable" if faults.passes(error) else "stream_refused"
+        raise ReadFailed(StageFailure(kind, faults.cause(error), ranges[0].partition)) from error
     puller = Puller(connected, int(client.get("max_records", 10_000)))
     rate = int(client.get("read_rate", 2 * 1024 * 1024))
     window = int(client.get("read_window_ms", 2_000)) / 1000

@@ -9,11 +9,17 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
-from botocore.exceptions import ClientError, CredentialRetrievalError
+from botocore.exceptions import ClientError, NoCredentialsError
 from botocore.session import get_session
 
 _SESSION_NAME: Final = "frazil"
 _METHOD: Final = "assume-role"
+
+
+class NoneToAssumeWith(NoCredentialsError):  # type: ignore[misc] # botocore has no types
+    """There are no credentials that a role could be assumed with."""
+
+    fmt = "there are none to assume the role {role} with"
 
 
 def with_role(own: boto3.Session, role: str, client: Mapping[str, str], patience: Config) -> boto3.Session:
@@ -47,7 +53,7 @@ def _fetching(
 
     def fetch() -> dict[str, Any]:
         if source is None:
-            raise CredentialRetrievalError(provider=_METHOD, error_msg=f"there are none to assume the role {role} with")
+            raise NoneToAssumeWith(role=role)
         # boto3 has no public way to the session it wraps.
         create = partial(own._session.create_client, config=patience)  # noqa: SLF001
         fetcher = AssumeRoleCredentialFetcher(create, source, role, extra_args=extra)

@@ -189,7 +189,8 @@ class KinesisSource:
         return {each: rest for each, rest in rests.items() if rest is not None}
 
     def held(self) -> Mapping[SourcePartition, Held]:
-        return {**self._watch.held(), **self._waiting}
+        refused = {each: Held(cause) for each, cause in self._streams.refused().items()}
+        return {**refused, **self._watch.held(), **self._waiting}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         known = {each: self._watch.of(each) for each in starts}

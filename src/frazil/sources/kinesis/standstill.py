@@ -1,7 +1,7 @@
 """When a shard is caught up with although the service says that there is more.
 
-Of a shard in which nothing is any more, it has been seen to say so for ever. Where there is more, answers without records
-are nothing special, but each of them leads further on: what is left gets less.
+Of a shard in which nothing is any more, it has been seen to say so for ever. Where there is more, answers without
+records are nothing special, but each of them leads further on: what is left gets less.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
+import structlog
 from botocore.exceptions import BotoCoreError, ClientError
 
+from frazil.errors import StreamUnavailable
 from frazil.model import SourcePartition
 from frazil.sources.base import PartitionFacts, TopicFacts
 from frazil.sources.kinesis import faults
@@ -30,6 +32,11 @@ _GAP: Final = 0.1
 
 _Answer = TypeVar("_Answer")
 
+_log = structlog.get_logger(__name__)
+
+_REFUSED: Final = 15.0
+"""Seconds after which a stream that may not be looked at is looked at again, at least."""
+
 _ALIVE: Final = ("ACTIVE", "UPDATING")
 """What streams are that can be read."""
 
@@ -44,6 +51,15 @@ class Stream:
 
     looked_at: float
     """When that was, in seconds on the monotonic clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A stream that is known may not be looked at any more, until somebody sees to our rights."""
+
+    cause: str
+    again: float
+    """When it is tried again, in seconds on the monotonic clock."""
 
 
 class Streams:
@@ -70,6 +86,7 @@ class Streams:
         self._due: set[str] = set()
         """Streams that are to be looked at anew, whatever is known of them."""
 
+        self._refusals: dict[str, Refusal] = {}
         self._names: list[str] = []
         self._names_since: float | None = None
         """When they were listed, in seconds on the monotonic clock."""
@@ -114,7 +131,7 @@ class Streams:
 
     def find(self, streams: Collection[str]) -> dict[str, Stream]:
         """Those of the streams that exist."""
-        kept = {name: None if name in self._due else self._kept(name, self._interval) for name in streams}
+        kept = {name: self._unasked(name) for name in streams}
         found = {name: stream or self._look(name) for name, stream in kept.items()}
         return {name: stream for name, stream in found.items() if stream is not None}
 
@@ -128,9 +145,25 @@ class Streams:
                 found[name] = facts
         return found
 
+    def refused(self) -> dict[SourcePartition, str]:
+        """The shards of streams that may not be looked at any more, and why."""
+        return {
+            shard: refusal.cause
+            for name, refusal in [*self._refusals.items()]
+            if (known := self._known.get(name)) is not None
+            for shard in known.hash_keys
+        }
+
     def forget(self, stream: str) -> None:
         """Have a stream looked at anew when it is asked for."""
         self._due.add(stream)
+
+    def _unasked(self, name: str) -> Stream | None:
+        """What is known of a stream, if it is not to be looked at just now."""
+        refusal = self._refusals.get(name)
+        if refusal is not None and time.monotonic() < refusal.again:
+            return self._known.get(name)
+        return None if name in self._due else self._kept(name, self._interval)
 
     def _kept(self, name: str, seconds: float) -> Stream | None:
         known = self._known.get(name)
@@ -144,13 +177,27 @@ class Streams:
             kept = self._kept(name, _STALE)
             if kept is not None and faults.passes(error):
                 return kept
+            if (known := self._known.get(name)) is not None and faults.code(error) in faults.HELD:
+                self._refuse(name, faults.cause(error))
+                return known
             raise faults.translate(error, self._address, f"describe the stream {name}") from error
         self._due.discard(name)
+        if self._refusals.pop(name, None) is not None:
+            _log.info("a stream may be looked at again", stream=name)
         if found is None:
             self._known.pop(name, None)
         else:
             self._known[name] = found
         return found
+
+    def _refuse(self, name: str, cause: str) -> None:
+        if name not in self._refusals:
+            _log.error(
+                "a stream may not be looked at any more: its shards go on as they were known, and it is tried again",
+                stream=name,
+                cause=cause,
+            )
+        self._refusals[name] = Refusal(cause, time.monotonic() + max(self._interval, _REFUSED))
 
     def _found(self, name: str) -> Stream | None:
         summary = self._described(name)
@@ -166,8 +213,13 @@ class Streams:
             summary = self._described(name)
         except (ClientError, BotoCoreError) as error:
             # An account may ask that 20 times a second, of all its streams.
-            if faults.passes(error) and self._kept(name, _STALE) and self._is_still_there(name, known):
+            is_held = faults.code(error) in faults.HELD
+            if (faults.passes(error) or is_held) and self._kept(name, _STALE) and self._is_still_there(name, known):
                 return known.facts
+            if is_held:
+                # Nobody can tell whether it is the same stream still. What was read of it waits until somebody can.
+                action = f"say whether {name} is the stream it was"
+                raise StreamUnavailable(self._address, action, faults.cause(error)) from error
             raise faults.translate(error, self._address, f"describe the stream {name}") from error
         return None if summary is None else self._facts(name, summary, known.facts.partitions)
 
@@ -183,7 +235,7 @@ class Streams:
             if faults.code(error) == faults.GONE:
                 self.forget(name)
                 return False
-            if not faults.passes(error):
+            if not faults.passes(error) and faults.code(error) not in faults.HELD:
                 raise faults.translate(error, self._address, f"list the shards of the stream {name}") from error
         return True
 
