@@ -201,7 +201,7 @@ def test_rows_that_do_not_follow_the_token_of_their_table_are_not_committed(
 ) -> None:
     running = world.connector()
     running.cycle()
-    staged = running._job.run
+    staged = running._staging._job.run
 
     def shifted(groups: object, description: str) -> list[Staged]:
         done = staged(groups, description)  # type: ignore[arg-type]
@@ -209,7 +209,7 @@ def test_rows_that_do_not_follow_the_token_of_their_table_are_not_committed(
 
     world.produce(4)
     with monkeypatch.context() as patched:
-        patched.setattr(running._job, "run", shifted)
+        patched.setattr(running._staging._job, "run", shifted)
         with pytest.raises(StageFailed, match="does not follow the table's token"):
             running.cycle()
     running.recall()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import structlog
@@ -27,46 +27,40 @@ import structlog
 from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle.accounting import (
-    average_sizes,
-    beyond_first_reject,
     error_of,
     first_reject,
-    mixed,
     parts,
 )
 from frazil.cycle.acknowledging import Acknowledging
 from frazil.cycle.buffering import Buffering
-from frazil.cycle.committing import Committing, by_table
+from frazil.cycle.committing import Committing
 from frazil.cycle.data_loss import DataLossPolicy
 from frazil.cycle.delivery import Delivery
 from frazil.cycle.destinations import Routing, destinations
-from frazil.cycle.evolving import Evolving
 from frazil.cycle.expiry import Expiry
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
 from frazil.cycle.open_tables import starts_of
 from frazil.cycle.opening import Opener
-from frazil.cycle.planning import Plan, backlogs, described, gathered, ranges, spread, unsized
+from frazil.cycle.planning import Plan, backlogs, ranges, unsized
 from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.republishing import Republishing
 from frazil.cycle.routes import covers, least_starts
+from frazil.cycle.staging import Staging, only
 from frazil.cycle.table_failures import TableFailure
-from frazil.cycle.table_pool import TablePool, errors_in
+from frazil.cycle.table_pool import TablePool
 from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
 from frazil.cycle.truncations import Truncations
 from frazil.cycle.uncommitted import Uncommitted
 from frazil.cycle.warnings_log import WarningsLog
 from frazil.errors import (
-    DataLoss,
     FrazilError,
-    StageFailed,
     TableMissing,
     TableReplaced,
-    stage_error,
 )
-from frazil.model import Buffer, Position, Range, SourcePartition, Staged, StagedTable, StageFailure, TableName
+from frazil.model import Buffer, Position, Range, SourcePartition, TableName
 from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
 from frazil.sources.base import Held, Rest, Source, TopicFacts
@@ -74,9 +68,6 @@ from frazil.tables.base import TableCatalog
 
 _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
-
-_EVOLUTIONS = 8
-"""Times one cycle may change a table before its records are given up on."""
 
 _log = structlog.get_logger(__name__)
 
@@ -108,7 +99,6 @@ class Ingestion:
         """
         self._settings = settings
         self._source = source
-        self._job = job
         self._together = TablePool(catalog.at_once, f"frazil-{settings.key}-tables")
         self._opener = Opener(settings, catalog, source, routing)
         self._set = TableSet(settings, self._opener, self._together)
@@ -127,10 +117,19 @@ class Ingestion:
         skip = settings.on_data_loss == "skip"
         self._expiry = Expiry(source, self._opener, skip=skip)
         self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
-        self._losses = DataLossPolicy(source, self._opener, self.tables, self._truncations, skip=skip)
         self._tasks = Tasks(settings, source, self.tables, self._together, self._set.branching)
-        self._evolving = Evolving(settings, self._tasks, self.tables)
         self._uncommitted = Uncommitted(job, self._tasks.access, keeps_rejects=settings.errors_tolerance == "all")
+        self._staging = Staging(
+            settings,
+            source,
+            job,
+            self._set,
+            self._tasks,
+            self._together,
+            self._uncommitted,
+            DataLossPolicy(source, self._opener, self.tables, self._truncations, skip=skip),
+            self._sizes,
+        )
         self.plan = Plan(0, {}, {})
         """The last plan whose positions are known."""
 
@@ -277,7 +276,7 @@ class Ingestion:
         planned = self._plan(facts)  # 3
         clock.lap("plan")
         faults.reach("after_plan")
-        staged = self._stage(planned, facts) if planned else []  # 4, 5
+        staged = self._staging.stage(planned, facts, self._number) if planned else []  # 4, 5
         if not staged:
             return self._idle()
         clock.lap("stage")
@@ -290,7 +289,7 @@ class Ingestion:
         self._acknowledging.publish(committed)  # 8
         clock.lap("acknowledge")
         self._end_cycle()
-        landed = _only(staged, committed)
+        landed = only(staged, committed)
         if not landed:
             return CycleReport(self._number, lag_records=self.plan.lag({}))
         report = report_of(self._number, self.plan, landed, committed, clock.seconds)
@@ -345,129 +344,6 @@ class Ingestion:
         """The channels of tables that could not be opened yet, of topics that exist."""
         return [each for tokens in self._set.unopened() for each, _ in tokens.channels() if each.topic in facts]
 
-    def _stage(self, planned: Sequence[Range], facts: Mapping[str, TopicFacts]) -> list[Staged]:
-        self._tasks.begin()
-        staged = self._restage_before_reject(
-            self._evolved(self._run(spread(planned, self._sizes, self._most_tasks), planned), facts), planned
-        )
-        if (partition := mixed(staged)) is not None:
-            raise StageFailed(str(partition), "its log was truncated while it was read")
-        self._sizes.update(average_sizes(staged))
-        topics = {each.partition.topic for each in planned}
-        now = self._source.facts(topics)
-        for table in self._set.working().values():
-            require_same_topics(table.tokens, [now[topic] for topic in table.topics & now.keys()])
-        return staged
-
-    @property
-    def _most_tasks(self) -> int:
-        """How many tasks are worth running at once."""
-        return min(self._job.cores, self._settings.tasks_max or self._job.cores)
-
-    def _run(self, groups: Sequence[Sequence[Range]], planned: Sequence[Range]) -> list[Staged]:
-        """Stage groups of ranges, each in one Spark task; what was staged for tables that failed is left out."""
-        tasks, errors = self._tasks.of_groups(groups, self._set.working())
-        self._set.fail(errors)
-        if not tasks:
-            return []
-        name = f"{self._settings.name}: cycle {self._number}"
-        staged = self._job.run(tasks, f"{name}, {described(planned, self._sizes)}")
-        self._uncommitted.add(staged)
-        self._source.staged(each for task in staged for each in task.ranges)
-        failed: dict[TableName, FrazilError] = {}
-        for failure in (task.failure for task in staged if task.failure):
-            if failure.table is None:
-                raise self._failed(failure, planned)
-            failed[failure.table] = self._failed(failure, planned)
-        self._set.fail(failed)
-        self._source.require_answers()
-        return self._of_working(task for task in staged if not task.failure)
-
-    def _of_working(self, staged: Iterable[Staged]) -> list[Staged]:
-        return _only(staged, self._set.working())
-
-    def _evolved(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> list[Staged]:
-        """Step 5: change tables as their records need it, give new values their tables, and stage those again."""
-        done = list(staged)
-        for _ in range(_EVOLUTIONS):
-            if not any(_drifts(task) for task in done):
-                return done
-            self._admit(done, facts)
-            drifted = by_table(part for part in parts(done) if part.is_outgrown)
-            if drifted:
-                faults.reach("before_evolve")
-            answers = self._together.each(self._evolving.evolve, [*drifted.items()])
-            self._set.fail(errors_in(drifted, answers))
-            if drifted:
-                faults.reach("after_evolve")
-            done = self._of_working(done)
-            again = [_again(task) for task in done if _drifts(task)]
-            done = [task for task in done if not _drifts(task)]
-            groups = gathered(again, self._sizes, self._most_tasks)
-            done += self._run(groups, [each for ranges in again for each in ranges])
-            done = self._of_working(done)
-        reason = f"{_EVOLUTIONS} rounds of new columns and tables were not enough"
-        stuck = [task for task in done if _drifts(task)]
-        failed = {part.shape.table for task in stuck for part in task.tables if part.is_outgrown or task.new_values}
-        self._set.fail({name: StageFailed(f"records of {name}", reason) for name in failed})
-        return self._of_working(task for task in done if task not in stuck)
-
-    def _admit(self, staged: Iterable[Staged], facts: Mapping[str, TopicFacts]) -> None:
-        """Have tables for new values; a topic whose values cannot have them just now waits for its own table."""
-        new: dict[str, dict[str, str]] = {}
-        for task in staged:
-            for name, value in task.new_values.items():
-                found = new.setdefault(task.ranges[0].partition.topic, {})
-                found[name] = min(value, found.get(name, value))
-        errors: dict[TableName, FrazilError] = {}
-        for topic, values in new.items():
-            try:
-                self._set.branching.admit(facts[topic], values)
-            except FrazilError as error:
-                errors[self._set.branching.own(topic)] = error
-            if (own := self.tables.get(self._set.branching.own(topic))) is not None:
-                self._tasks.rebase(own)
-        self._set.fail(errors)
-
-    def _restage_before_reject(self, staged: Sequence[Staged], planned: Sequence[Range]) -> list[Staged]:
-        """Where a bad record ended a range: stage again, without what lies behind it, tasks that hold such rows."""
-        found = beyond_first_reject(staged, planned)
-        if not found:
-            return list(staged)
-        lost = [task for task, _ in found]
-        cut = [good for _, good in found if good]
-        groups = gathered(cut, self._sizes, self._most_tasks)
-        again = self._run(groups, [each for good in cut for each in good]) if cut else []
-        rejects_only = [
-            Staged((), tuple(StagedTable(part.shape, (), rejects=part.rejects) for part in task.tables))
-            for task in lost
-        ]
-        return self._of_working([task for task in staged if task not in lost] + again + rejects_only)
-
     def _recall_when_idle(self) -> None:
         if time.monotonic() - self._recalled > _RECALL_EVERY:
             self.recall()
-
-    def _failed(self, failure: StageFailure, planned: Sequence[Range]) -> FrazilError:
-        if failure.error != DataLoss.code or failure.partition is None:
-            return stage_error(failure.error, failure.message, self._settings.source.address)
-        starts: dict[SourcePartition, Position] = {}
-        for each in planned:
-            known = starts.get(each.partition)
-            starts[each.partition] = each.start if known is None or each.start < known else known
-        return self._losses.error(failure.partition, starts)
-
-
-def _only(staged: Iterable[Staged], tables: Container[TableName]) -> list[Staged]:
-    """What was staged for some of the tables."""
-    kept = [replace(task, tables=tuple(part for part in task.tables if part.shape.table in tables)) for task in staged]
-    return [task for task in kept if task.tables]
-
-
-def _drifts(task: Staged) -> bool:
-    """Whether nothing of a task can be committed yet: there is no place for some of its records."""
-    return bool(task.new_values) or any(part.is_outgrown for part in task.tables)
-
-
-def _again(task: Staged) -> list[Range]:
-    return [Range(each.partition, each.start, each.covered) for each in task.ranges]
