@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,8 +15,8 @@ import pytest
 from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
 from tests.support.aggregated import aggregated
-from tests.support.connectors import JSON
 from tests.support.processes import frazil
+from tests.support.streams import HIGHEST, LOWEST, put, records_of
 from tests.support.waiting import caught_up
 
 from frazil import Connector
@@ -32,9 +33,6 @@ from frazil.testing.stream_oracle import StreamReport, verify_stream
 from frazil.testing.topics import wait_until
 
 SHARDS = ["shardId-000000000000", "shardId-000000000001"]
-LOWEST, HIGHEST = "0", str(2**128 - 1)
-"""Hash keys in the first and in the second of two shards."""
-
 USER = "alice"
 """A partition key whose own hash key is in the first."""
 
@@ -54,48 +52,9 @@ def stream(kinesis: LocalKinesis) -> str:
 
 
 @pytest.fixture
-def follow(spark: SparkSession, lake: Path, kinesis: LocalKinesis) -> Iterator[Callable[..., Connector]]:
+def follow(kinesis: LocalKinesis, follow_stream: Callable[..., Connector]) -> Callable[..., Connector]:
     """Start a connector on a stream; all are stopped at the end."""
-    started: list[Connector] = []
-
-    def start(stream: str, **settings: str) -> Connector:
-        configuration = {
-            "name": f"to_{stream}",
-            "connector.class": "frazil.KinesisConnector",
-            "frazil.kinesis.streams": stream,
-            "frazil.kinesis.region": kinesis.region,
-            "frazil.kinesis.endpoint": kinesis.endpoint,
-            "frazil.kinesis.access.key.id": "local",
-            "frazil.kinesis.secret.access.key": "local",
-            "frazil.home": str(lake),
-            "frazil.commit.interval.ms": "100",
-            **JSON,
-            **settings,
-        }
-        connector = Connector.from_properties(configuration, spark)
-        started.append(connector)
-        connector.start()
-        return connector
-
-    yield start
-    for connector in started:
-        connector.stop()
-
-
-def put(kinesis: LocalKinesis, stream: str, value: str | bytes, key: str = "k", at: str = LOWEST) -> str:
-    """The sequence number of a record that is put into the shard of a hash key."""
-    data = value.encode() if isinstance(value, str) else value
-    done = kinesis.client().put_record(StreamName=stream, Data=data, PartitionKey=key, ExplicitHashKey=at)
-    number: str = done["SequenceNumber"]
-    return number
-
-
-def records_of(kinesis: LocalKinesis, stream: str) -> list[tuple[str, bytes]]:
-    """Partition keys and data of the records in a stream's first shard."""
-    client = kinesis.client()
-    asked = {"StreamName": stream, "ShardId": SHARDS[0], "ShardIteratorType": "TRIM_HORIZON"}
-    found = client.get_records(ShardIterator=client.get_shard_iterator(**asked)["ShardIterator"])["Records"]
-    return [(each["PartitionKey"], each["Data"]) for each in found]
+    return partial(follow_stream, kinesis)
 
 
 def rows_of(spark: SparkSession, table: str, order: str = "n") -> list[dict[str, Any]]:
