@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 from tests.cycle.memory import settings
 
 from frazil.cycle import republishing
@@ -225,6 +226,22 @@ def test_what_fails_is_tried_again_and_whoever_waits_for_the_end_does_not_wait_f
 
     scene.finish()
 
+    assert scene.output.sent == [b"a"]
+
+
+def test_a_list_that_cannot_be_read_is_told_and_stops_nothing(scene: Scene) -> None:
+    scene.output.let()
+    scene.accept("a")
+    whole = Path(scene.opened.tokens.output or "")
+    content = whole.read_bytes()
+    whole.write_bytes(b"{")
+    with capture_logs() as said:
+        scene.finish()
+    whole.write_bytes(content)
+
+    assert [each["event"] for each in said] == ["accepted records are not sent on yet"]
+    scene.crash()
+    scene.finish()
     assert scene.output.sent == [b"a"]
 
 

@@ -39,8 +39,8 @@ _LOOK: Final = 0.2
 _LATE: Final = 60.0
 """Seconds after which records that wait are told of, and again."""
 
-_FAILURES: Final = (FrazilError, OSError, pa.ArrowException)
-"""What sending fails with, and is tried again after."""
+_FAILURES: Final = (FrazilError, OSError, ValueError, pa.ArrowException)
+"""What sending fails with, and is tried again after: a list that somebody has changed is none that can be read."""
 
 _log = structlog.get_logger(__name__)
 
