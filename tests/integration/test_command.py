@@ -19,7 +19,7 @@ from frazil.testing.topics import create_topic, wait_until
 CHANNEL_FIELDS = [
     "connector", "channel", "topic", "partition", "table", "pipe", "offset_token", "latest_offset", "lag_records",
     "lag_seconds", "rows_inserted", "rows_parsed", "rows_error", "records_lost", "last_error", "state", "reason",
-    "last_commit_time", "owner_epoch", "read_through", "retention_used", "dropped",
+    "last_commit_time", "owner_epoch", "read_through", "retention_used", "application", "dropped",
 ]  # fmt: skip
 
 
