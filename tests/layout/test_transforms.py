@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pyiceberg import transforms, types
 from tests.pipes.default.chunks import primitive
@@ -145,8 +145,14 @@ def test_a_value_is_cut_as_iceberg_cuts_it(connection, name: str, data: st.DataO
     width = data.draw(st.sampled_from([1, 2, 10, 1000]))
 
     expected = [transforms.TruncateTransform(width).transform(kind)(as_iceberg(each)) for each in values]
+    # A cut that needs more digits than its type has is in no manifest: Iceberg's own writers fail with it.
+    assume(all(_has_room(kind, each) for each in expected))
 
     assert made(connection, LayoutTransform("truncate", width), name, values) == expected
+
+
+def _has_room(kind: types.IcebergType, value: Any) -> bool:
+    return not isinstance(value, Decimal) or len(value.as_tuple().digits) <= kind.precision
 
 
 @pytest.mark.parametrize(("name", "bits"), [("int", 32), ("long", 64)])
