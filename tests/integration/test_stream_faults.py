@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 from tests.dev.kinesis.support import settled, shard_id
-from tests.support.connectors import JSON
 from tests.support.processes import frazil, write_properties
+from tests.support.streams import HIGHEST, LOWEST, reading
 from tests.support.waiting import caught_up
 
 from frazil import Connector
@@ -27,9 +27,6 @@ from frazil.testing.stream_oracle import StreamReport, verify_stream
 from frazil.testing.topics import wait_until
 
 MIB = 1 << 20
-LOWEST, HIGHEST = "0", str(2**128 - 1)
-"""Hash keys in the first and in the last shard."""
-
 KEYS = ("alice", "bob", "carol", "dave", "erin")
 
 
@@ -57,20 +54,7 @@ def follow(spark: SparkSession, lake: Path, kinesis: LocalKinesis, stream: str) 
     started: list[Connector] = []
 
     def start(directory: Path | None = None) -> Connector:
-        configuration = {
-            "name": f"to_{stream}",
-            "connector.class": "frazil.KinesisConnector",
-            "frazil.kinesis.streams": stream,
-            "frazil.kinesis.region": kinesis.region,
-            "frazil.kinesis.endpoint": kinesis.endpoint,
-            "frazil.kinesis.access.key.id": "local",
-            "frazil.kinesis.secret.access.key": "local",
-            "frazil.kinesis.poll.interval.ms": "200",
-            "frazil.kinesis.discovery.interval.ms": "200",
-            "frazil.home": str(lake),
-            "frazil.commit.interval.ms": "100",
-            **JSON,
-        }
+        configuration = reading(kinesis, stream, lake)
         connector = Connector.from_properties(configuration, spark)
         if directory is not None:
             file = write_properties(directory / "connector.properties", **configuration)
