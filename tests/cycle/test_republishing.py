@@ -257,6 +257,19 @@ def test_who_is_asked_to_stop_waits_for_a_moment_only(scene: Scene, monkeypatch:
     scene.until_sent("a")
 
 
+def test_a_table_that_is_another_one_by_now_is_not_waited_for(scene: Scene) -> None:
+    scene.output.let()
+    scene.accept("a")
+    scene.send()
+    scene.until_sent("a")
+    waiting = threading.Thread(target=scene.republishing.finish, args=([], lambda: True), daemon=True)
+
+    waiting.start()
+    waiting.join(10)
+
+    assert not waiting.is_alive()
+
+
 def test_a_table_that_was_set_back_names_lists_that_are_gone_and_goes_on(scene: Scene) -> None:
     scene.output.let()
     scene.accept("a")

@@ -143,9 +143,12 @@ class Republishing:
 
     def _under_way(self, tables: Iterable[OpenTable]) -> list[Future[None]]:
         """What is on its way of tables, now that all that is due is."""
+        found = []
         for opened in tables:
             self.send(opened)
-        return [each.sending for each in self._outgoing.values() if each.sending is not None]
+            if (sending := self._of(opened).sending) is not None:
+                found.append(sending)
+        return found
 
     def _has_ended(self, opened: OpenTable, known: _Outgoing) -> bool:
         """Whether nothing of a table is on its way any more; why the last of it is not there is told."""
