@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
@@ -75,6 +76,21 @@ def judge(lake: Path) -> Callable[..., OracleReport]:
         return verify(metadata, connector.settings.key, topic, **known)
 
     return look
+
+
+@pytest.fixture(scope="module")
+def kinesis() -> Iterator[LocalKinesis]:
+    """A local stream without quotas; modules that need another one have their own."""
+    with LocalKinesis(quotas=False) as running:
+        yield running
+
+
+@pytest.fixture
+def stream(kinesis: LocalKinesis) -> str:
+    """A stream of two shards."""
+    name = f"s_{uuid4().hex[:8]}"
+    kinesis.provide(name, shards=2)
+    return name
 
 
 @pytest.fixture

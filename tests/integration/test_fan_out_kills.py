@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,6 @@ from frazil.dev.kinesis import LocalKinesis
 
 SENT = {"frazil.kinesis.consumer.type": "ENHANCED_FAN_OUT", "frazil.kinesis.fan.out.window.ms": "5000"}
 """Records are sent to a consumer, for as short as may be."""
-
-
-@pytest.fixture(scope="module")
-def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis(quotas=False) as running:
-        yield running
 
 
 @pytest.mark.long

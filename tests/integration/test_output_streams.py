@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from uuid import uuid4
 
 import orjson
 import pytest
@@ -29,19 +28,11 @@ from frazil.testing.stream_oracle import StreamReport, verify_stream
 from frazil.testing.topics import wait_until
 
 
-@pytest.fixture(scope="module")
-def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis(quotas=False) as running:
-        yield running
-
-
 @pytest.fixture
-def streams(kinesis: LocalKinesis) -> tuple[str, str]:
+def streams(kinesis: LocalKinesis, stream: str) -> tuple[str, str]:
     """A stream of two shards, and one with one for what was accepted of it."""
-    name = f"s_{uuid4().hex[:8]}"
-    kinesis.provide(name, shards=2)
-    kinesis.provide(f"{name}_out")
-    return name, f"{name}_out"
+    kinesis.provide(f"{stream}_out")
+    return stream, f"{stream}_out"
 
 
 def until_sent(kinesis: LocalKinesis, stream: str, count: int) -> list[tuple[str, bytes]]:

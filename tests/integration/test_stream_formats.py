@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 import fastavro
 import pytest
@@ -24,20 +23,6 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 FIRST, SECOND = "shardId-000000000000", "shardId-000000000001"
 
 Follow = Callable[..., Connector]
-
-
-@pytest.fixture(scope="module")
-def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis(quotas=False) as running:
-        yield running
-
-
-@pytest.fixture
-def stream(kinesis: LocalKinesis) -> str:
-    """A stream of two shards."""
-    name = f"s_{uuid4().hex[:8]}"
-    kinesis.provide(name, shards=2)
-    return name
 
 
 def rows(spark: SparkSession, table: str, order: str) -> list[dict[str, Any]]:

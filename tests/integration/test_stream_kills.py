@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.integration.surviving import Survivors, survive_all
 
 from frazil.dev.kinesis import LocalKinesis
-
-
-@pytest.fixture(scope="module")
-def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis(quotas=False) as running:
-        yield running
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -11,35 +10,24 @@ import pytest
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
 from tests.dev.kinesis.support import shard_id
+from tests.support.clocks import Ahead
 from tests.support.processes import frazil
-from tests.support.streams import Follow, Shards, following
+from tests.support.streams import HIGHEST, LOWEST, Follow, Shards, following
 from tests.support.waiting import caught_up, until_state
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.testing.topics import wait_until
 
 HOUR = 3600.0
-LOWEST, HIGHEST = "0", str(2**128 - 1)
-"""Hash keys in the first and in the last shard."""
-
-
-class Clock:
-    """Goes on by itself, and can be set forward."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
+def clock() -> Ahead:
+    return Ahead()
 
 
 @pytest.fixture(scope="module")
-def kinesis(clock: Clock) -> Iterator[LocalKinesis]:
+def kinesis(clock: Ahead) -> Iterator[LocalKinesis]:
     with LocalKinesis(quotas=False, clock=clock) as running:
         yield running
 
@@ -96,7 +84,7 @@ def test_a_stream_made_again_is_refused_until_a_reset_has_it_read_from_its_first
 
 
 def test_what_was_not_read_in_time_is_said_and_passed_over_when_losses_are_to_be_skipped(
-    kinesis: LocalKinesis, stream: str, follow: Follow, spark: SparkSession, clock: Clock
+    kinesis: LocalKinesis, stream: str, follow: Follow, spark: SparkSession, clock: Ahead
 ) -> None:
     """A shard whose records retention has deleted, and one that is gone before its end."""
     Shards(kinesis, stream).split()
@@ -134,7 +122,7 @@ def test_what_was_not_read_in_time_is_said_and_passed_over_when_losses_are_to_be
 
 
 def test_a_shard_that_is_gone_before_its_end_is_a_loss_and_a_reset_goes_on_with_those_that_came_of_it(
-    kinesis: LocalKinesis, stream: str, follow: Follow, spark: SparkSession, lake: Path, clock: Clock
+    kinesis: LocalKinesis, stream: str, follow: Follow, spark: SparkSession, lake: Path, clock: Ahead
 ) -> None:
     put(kinesis, stream, 1)
     connector = follow(stream)

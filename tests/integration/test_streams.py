@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import duckdb
 import pytest
@@ -35,20 +34,6 @@ from frazil.testing.topics import wait_until
 SHARDS = ["shardId-000000000000", "shardId-000000000001"]
 USER = "alice"
 """A partition key whose own hash key is in the first."""
-
-
-@pytest.fixture(scope="module")
-def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis(quotas=False) as running:
-        yield running
-
-
-@pytest.fixture
-def stream(kinesis: LocalKinesis) -> str:
-    """A stream of two shards."""
-    name = f"s_{uuid4().hex[:8]}"
-    kinesis.provide(name, shards=2)
-    return name
 
 
 @pytest.fixture

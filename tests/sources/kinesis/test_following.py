@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 from tests.memory.streams import StreamWorld
+from tests.support.clocks import Ahead
 
 from frazil.cycle import Ingestion
 from frazil.dev.kinesis import LocalKinesis
@@ -27,23 +28,13 @@ HOUR = 3600.0
 _names = itertools.count(1)
 
 
-class Clock:
-    """A clock that can be set forward, and goes on by itself."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
+@pytest.fixture(scope="module")
+def clock() -> Ahead:
+    return Ahead()
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
-def local(clock: Clock) -> Iterator[LocalKinesis]:
+def local(clock: Ahead) -> Iterator[LocalKinesis]:
     with LocalKinesis(quotas=False, clock=clock) as found:
         yield found
 
@@ -148,7 +139,7 @@ def test_the_oldest_record_is_the_first_where_nothing_else_is_said(world: Stream
 
 
 def test_latest_is_a_time_that_survives_a_crash_before_the_first_record(
-    local: LocalKinesis, clock: Clock, world: StreamWorld
+    local: LocalKinesis, clock: Ahead, world: StreamWorld
 ) -> None:
     latest = StreamWorld(local, world.stream, InitialPosition("LATEST"))
     put(latest, 1)
@@ -164,7 +155,7 @@ def test_latest_is_a_time_that_survives_a_crash_before_the_first_record(
 
 
 def test_latest_leaves_closed_shards_and_reads_their_children_from_then_on(
-    local: LocalKinesis, clock: Clock, world: StreamWorld
+    local: LocalKinesis, clock: Ahead, world: StreamWorld
 ) -> None:
     latest = StreamWorld(local, world.stream, InitialPosition("LATEST"))
     put(latest, 1)
@@ -182,7 +173,7 @@ def test_latest_leaves_closed_shards_and_reads_their_children_from_then_on(
     assert numbers(latest) == [3, 4]
 
 
-def test_a_time_to_start_at_is_kept(local: LocalKinesis, clock: Clock, world: StreamWorld) -> None:
+def test_a_time_to_start_at_is_kept(local: LocalKinesis, clock: Ahead, world: StreamWorld) -> None:
     put(world, 1)
     clock.ahead += 60
     moment = int(clock() * 1000)
@@ -196,7 +187,7 @@ def test_a_time_to_start_at_is_kept(local: LocalKinesis, clock: Clock, world: St
 
 
 def test_a_time_to_start_at_that_is_still_to_come_is_waited_for(
-    local: LocalKinesis, clock: Clock, world: StreamWorld
+    local: LocalKinesis, clock: Ahead, world: StreamWorld
 ) -> None:
     timed = StreamWorld(local, world.stream, InitialPosition("AT_TIMESTAMP", int(clock() * 1000) + 3_600_000))
     connector = started(timed)
@@ -241,7 +232,7 @@ def test_a_stream_made_again_is_another_one(world: StreamWorld) -> None:
 
 
 def test_a_stream_made_again_is_not_taken_for_the_old_one_while_the_account_is_asked_too_often(
-    clock: Clock, world: StreamWorld
+    clock: Ahead, world: StreamWorld
 ) -> None:
     put(world, 1)
     connector = started(world)
@@ -262,7 +253,7 @@ def test_a_stream_made_again_is_not_taken_for_the_old_one_while_the_account_is_a
 
 
 def test_a_connector_that_stood_still_for_longer_than_the_stream_retains_says_so(
-    clock: Clock, world: StreamWorld
+    clock: Ahead, world: StreamWorld
 ) -> None:
     put(world, 1)
     world.catch_up(started(world))
@@ -278,7 +269,7 @@ def test_a_connector_that_stood_still_for_longer_than_the_stream_retains_says_so
     assert numbers(world) == [1, 3]
 
 
-def test_days_without_a_record_are_no_loss_while_the_connector_runs(clock: Clock, world: StreamWorld) -> None:
+def test_days_without_a_record_are_no_loss_while_the_connector_runs(clock: Ahead, world: StreamWorld) -> None:
     put(world, 1)
     connector = started(world)
     world.catch_up(connector)
@@ -292,7 +283,7 @@ def test_days_without_a_record_are_no_loss_while_the_connector_runs(clock: Clock
     assert numbers(world) == [1, 2]
 
 
-def test_days_without_a_record_are_no_loss_for_one_that_runs_now_and_then(clock: Clock, world: StreamWorld) -> None:
+def test_days_without_a_record_are_no_loss_for_one_that_runs_now_and_then(clock: Ahead, world: StreamWorld) -> None:
     put(world, 1)
     world.catch_up(started(world))
     for _ in range(5):
@@ -310,7 +301,7 @@ def test_days_without_a_record_are_no_loss_for_one_that_runs_now_and_then(clock:
 
 @pytest.mark.parametrize("grows", [False, True], ids=["a second", "the age of the newest record"])
 def test_a_quiet_shard_that_is_always_said_to_have_more_is_caught_up_with_and_no_loss_after_days(
-    clock: Clock, world: StreamWorld, monkeypatch: pytest.MonkeyPatch, grows: bool
+    clock: Ahead, world: StreamWorld, monkeypatch: pytest.MonkeyPatch, grows: bool
 ) -> None:
     newest = clock()
     pull = Puller.pull
@@ -336,7 +327,7 @@ def test_a_quiet_shard_that_is_always_said_to_have_more_is_caught_up_with_and_no
     assert numbers(world) == [1, 2]
 
 
-def test_a_shard_that_expired_unread_is_a_loss(clock: Clock, world: StreamWorld) -> None:
+def test_a_shard_that_expired_unread_is_a_loss(clock: Ahead, world: StreamWorld) -> None:
     started(world)
     put(world, 1)
     split(world)
@@ -368,7 +359,7 @@ def test_a_shard_that_cannot_be_read_waits_and_others_go_on(
 
 
 def test_the_newest_place_of_a_shard_is_after_all_that_came_before_it_was_asked_for(
-    clock: Clock, world: StreamWorld
+    clock: Ahead, world: StreamWorld
 ) -> None:
     put(world, 1)
     clock.ahead += 2

@@ -205,12 +205,11 @@ class KinesisSource:
         sizes: dict[str, list[int]] = {}
         for each in ranges:
             start = of_kinesis({each.partition: each.start})[each.partition]
-            arn = self._streams.arn(each.partition.topic)
             try:
-                answer = puller.pull(iterator_at(self._client, each.partition, arn, start), arn)
+                found = self._pull(puller, each.partition, start)
             except (ClientError, BotoCoreError):
                 continue  # a reader says it better, and may go on all the same
-            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in answer.records)
+            sizes.setdefault(each.partition.topic, []).extend(len(record.data) for record in found)
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
     def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
@@ -284,15 +283,17 @@ class KinesisSource:
 
     def _next(self, puller: Puller, partition: SourcePartition, start: KinesisPosition) -> Sequence[RawRecord]:
         """Records behind a position, if some can be had at once."""
-        arn = self._streams.arn(partition.topic)
         try:
-            answer = puller.pull(iterator_at(self._client, partition, arn, start), arn)
+            return self._pull(puller, partition, start)
         except (ClientError, BotoCoreError) as error:
             # A place may be refused that a reader goes on from: it was passed by retention, or its stream made again.
             if faults.passes(error) or faults.code(error) in faults.HELD | {faults.UNFIT, faults.GONE}:
                 return ()
             raise faults.translate(error, self._address, f"give records of {partition}") from error
-        return answer.records
+
+    def _pull(self, puller: Puller, partition: SourcePartition, start: KinesisPosition) -> Sequence[RawRecord]:
+        arn = self._streams.arn(partition.topic)
+        return puller.pull(iterator_at(self._client, partition, arn, start), arn).records
 
 
 def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSource:  # noqa: ARG001 (as for all kinds)
