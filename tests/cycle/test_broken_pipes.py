@@ -9,6 +9,7 @@ import pytest
 from tests.cycle.memory import World, token
 
 from frazil.errors import PipeBroken
+from frazil.model import Primitive
 from frazil.pipes.stored import PREFIX
 
 SOURCE = "FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING'))"
@@ -65,4 +66,19 @@ def test_a_pipe_that_cannot_be_read_stops_its_table_by_name_and_nothing_lands(wo
 
     store(world, None)
     assert token(world.run()) == "4"
+    assert world.offsets() == [0, 1, 2, 3, 4]
+
+
+def test_a_pipe_stored_without_its_columns_keeps_those_it_fills_first(world: World) -> None:
+    connector = world.run()
+    store(world, stored(SQL.replace(" (id)", "").replace("$1:id", "$1:RECORD_METADATA, $1:id")))
+    world.produce(2)
+    connector.cycle()
+    world.table.drop_column("id")
+    world.table.add_column("other", Primitive("long"))
+    world.produce(2)
+
+    for reading in (connector.cycle, world.run):
+        with pytest.raises(PipeBroken, match="column id, which this item goes to, was dropped"):
+            reading()
     assert world.offsets() == [0, 1, 2, 3, 4]

@@ -184,3 +184,18 @@ def test_a_table_that_is_gone_is_said_to_be(table: Table, spark: SparkSession) -
 
     with pytest.raises(TableMissing):
         table.evolve(WIDER)
+
+
+def test_a_property_is_replaced_only_while_it_has_the_value_that_was_read(table: Table, spark: SparkSession) -> None:
+    spark.sql(f"ALTER TABLE {SQL} SET TBLPROPERTIES ('mine' = 'old')")
+    table.replace_property("mine", "other", "new")
+    table.refresh()
+    assert table.state().property("mine") == "old"
+
+    spark.sql(f"ALTER TABLE {SQL} SET TBLPROPERTIES ('beside' = 'x')")
+    table.replace_property("mine", "old", "new")
+    assert table.state().property("mine") == "new"
+
+    spark.sql(f"ALTER TABLE {SQL} SET TBLPROPERTIES ('mine' = 'of another')")
+    table.replace_property("mine", "new", "newer")
+    assert (table.state().property("mine"), table.state().property("beside")) == ("of another", "x")

@@ -213,6 +213,26 @@ def test_a_column_that_goes_from_under_a_pipe_stops_the_connector_until_the_pipe
     assert stream.offsets("body IS NOT NULL") == [*range(stream.sent)]
 
 
+def test_columns_moved_and_dropped_behind_a_pipe_never_get_the_values_of_others(
+    connect, say: Say, spark: SparkSession, rows, broker: KafkaBroker, topic: str, table: str
+):
+    items = "$1:order_id, $1:customer.name, $1:paid::BOOLEAN::NUMBER"
+    say(f"CREATE PIPE {table} AS COPY INTO {table} FROM (SELECT {items} FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING')))")
+    connector = connect(topic)
+    spark.sql(f"ALTER TABLE {EMBEDDED}.public.{table} ADD COLUMN note STRING FIRST")
+    produce(broker.bootstrap_servers, topic, ORDERS[:1])
+    caught_up(connector)
+
+    assert [(row["note"], row["id"], row["name"], row["total"]) for row in rows(topic)] == [(None, 1, "Ann", 1)]
+    say(f"ALTER TABLE {table} DROP COLUMN name")
+    produce(broker.bootstrap_servers, topic, ORDERS[1:2])
+    until_state(connector, "FAILED")
+
+    assert isinstance(connector.error, PipeBroken)
+    assert "the column name, which this item goes to, was dropped" in str(connector.error)
+    assert [(row["note"], row["id"], row["total"]) for row in rows(topic)] == [(None, 1, 1)]
+
+
 def test_a_dropped_pipe_to_a_table_of_another_name_stops_the_connector(
     connect, say: Say, broker: KafkaBroker, rows, topic: str, table: str
 ):

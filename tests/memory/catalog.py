@@ -214,6 +214,13 @@ class MemoryTarget:
         self._table.evolve(remaining(change, self._state.schema))
         self._state = self._table.state
 
+    def replace_property(self, key: str, before: str, after: str) -> None:
+        """Give a property another value, unless another writer changed it since it was `before`."""
+        self.refresh()
+        if self._state.property(key) == before:
+            self._table.set_property(key, after)
+        self._state = self._table.state
+
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created."""
         now = self._catalog.monotonic()

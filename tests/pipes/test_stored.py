@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frazil.model import PipeTarget
 from frazil.pipes.stored import StoredPipe, decode
 
 SQL = "CREATE PIPE P AS COPY INTO T FROM (SELECT $1:id FROM TABLE(DATA_SOURCE(TYPE => 'STREAMING')))"
@@ -14,9 +15,14 @@ SQL = "CREATE PIPE P AS COPY INTO T FROM (SELECT $1:id FROM TABLE(DATA_SOURCE(TY
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@given(sql=TEXT, created=st.integers(0, 2**47), creator=TEXT, comment=st.none() | TEXT)
-def test_a_pipe_comes_back_as_it_was_stored(sql: str, created: int, creator: str, comment: str | None) -> None:
-    pipe = StoredPipe("P", sql, created, creator, comment)
+TARGETS = st.lists(st.builds(PipeTarget, st.integers(1, 2**31 - 1), TEXT)).map(tuple)
+
+
+@given(sql=TEXT, created=st.integers(0, 2**47), creator=TEXT, comment=st.none() | TEXT, targets=TARGETS)
+def test_a_pipe_comes_back_as_it_was_stored(
+    sql: str, created: int, creator: str, comment: str | None, targets: tuple[PipeTarget, ...]
+) -> None:
+    pipe = StoredPipe("P", sql, created, creator, comment, targets)
 
     assert decode("P", pipe.encode()) == pipe
 
@@ -32,6 +38,8 @@ def test_a_pipe_comes_back_as_it_was_stored(sql: str, created: int, creator: str
         '{"statement": "x"}',
         orjson.dumps({"sql": SQL, "version": 2}).decode(),
         orjson.dumps({"sql": SQL, "created": 1, "creator": "ann", "filter": "x > 1"}).decode(),
+        orjson.dumps({"sql": SQL, "columns": ["ID"]}).decode(),
+        orjson.dumps({"sql": SQL, "columns": [{"id": "1", "name": "ID"}]}).decode(),
     ],
 )
 def test_a_value_that_is_none_of_ours_is_the_statement_as_it_stands_and_so_refused_when_it_is_read(text: str) -> None:

@@ -20,6 +20,7 @@ from frazil.errors import ExplainRefused, InvalidConfiguration, InvalidQuery, Pi
 from frazil.model import Column, Conversion, PipeSpec
 from frazil.pipes.choice import pipe_of
 from frazil.pipes.naming import default_pipe
+from frazil.pipes.stored import StoredPipe
 from frazil.sources import kinds
 from frazil.sources.base import Source
 from frazil.tables.iceberg.catalog import Catalog
@@ -62,7 +63,13 @@ class _Found:
 
     name: str
     table: Table
-    sql: str | None
+    stored: StoredPipe | None
+    """As the table keeps it; None for its default pipe."""
+
+    @property
+    def sql(self) -> str | None:
+        """The CREATE PIPE; None for a default pipe."""
+        return self.stored.sql if self.stored else None
 
 
 class Explainer:
@@ -180,10 +187,10 @@ def _explained(found: _Found, conversion: Conversion, topic: str, records: Seque
 
 
 def _compiled(found: _Found, columns: tuple[Column, ...], conversion: Conversion) -> PipeSpec | None:
-    if found.sql is None:
+    if found.stored is None:
         return None
     try:
-        return compiled(found.sql, found.name, columns, conversion)
+        return compiled(found.stored, columns, conversion)
     except InvalidQuery as error:
         raise PipeBroken(found.name, str(found.table.name), error.message) from error
 
@@ -198,7 +205,7 @@ def _column(column: Column, spec: PipeSpec | None) -> ExplainedColumn:
 def _pipes_of(table: Table) -> Iterator[_Found]:
     """The users' pipes of a table, and its default pipe."""
     for name, stored in stored_pipes(table.state()).items():
-        yield _Found(name, table, stored.sql)
+        yield _Found(name, table, stored)
     yield _Found(default_pipe(table.name.name), table, None)
 
 

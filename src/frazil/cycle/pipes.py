@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from dataclasses import replace
 from functools import lru_cache
 
 import structlog
@@ -11,6 +12,7 @@ from frazil.config import ConnectorSettings
 from frazil.errors import InvalidQuery, PipeBroken, PipeGone, PipeRefused
 from frazil.model import Column, Conversion, PipeSpec, TableName
 from frazil.pipes.stored import PREFIX, StoredPipe, decode, matching
+from frazil.tables.base import WritableTable
 from frazil.tables.rules.state import TableState
 
 _log = structlog.get_logger(__name__)
@@ -34,14 +36,18 @@ class Pipes:
         gone = used is not None and used.name.lower() != table.name.lower() and used.name not in stored
         return not gone and is_default(self._settings, table, topic, stored)
 
-    def of(self, table: TableName, topic: str, state: TableState, stored: Mapping[str, StoredPipe]) -> PipeSpec | None:
-        """The user's pipe between a topic and a table that has these; None where it is the default pipe.
+    def of(self, target: WritableTable, topic: str, columns: tuple[Column, ...]) -> PipeSpec | None:
+        """The user's pipe between a topic and a table of these columns; None where it is the default pipe.
+
+        A pipe that an older frazil stored has no ids of its columns yet: the table keeps those it has now.
 
         Raises:
             PipeBroken: it does not go with the table's columns.
             PipeGone: the pipe that led to a table of another name than the topic's is not there any more.
             PipeRefused: there is one, and the configuration does not go with that.
+            CatalogUnavailable: the ids of its columns could not be stored.
         """
+        table, stored = target.name, stored_pipes(target.state())
         names = {each: each for each in stored}
         wanted = self.name(topic)
         name = matching(names, wanted)
@@ -55,9 +61,12 @@ class Pipes:
         if self._settings.validation == "client_side":
             raise PipeRefused(name, str(table))
         try:
-            spec = compiled(stored[name].sql, name, tuple(state.columns()), self._settings.conversion)
+            spec = compiled(stored[name], columns, self._settings.conversion)
         except InvalidQuery as error:
             raise PipeBroken(name, str(table), error.message) from error
+        if spec.targets != stored[name].targets:
+            _keep_targets(target, stored[name], spec)
+            return self.of(target, topic, columns)
         self._note(table, topic, spec)
         return spec
 
@@ -90,8 +99,17 @@ def stored_pipes(state: TableState) -> dict[str, StoredPipe]:
     return {name: decode(name, text) for name, text in state.properties_under(PREFIX).items()}
 
 
+def _keep_targets(table: WritableTable, pipe: StoredPipe, spec: PipeSpec) -> None:
+    """Store with a pipe which columns its items go to."""
+    key = PREFIX + pipe.name
+    before = table.state().property(key)
+    if before is not None:
+        table.replace_property(key, before, replace(pipe, targets=spec.targets).encode())
+    _log.info("the table keeps which columns the pipe fills", table=str(table.name), pipe=pipe.name)
+
+
 @lru_cache(maxsize=256)
-def compiled(sql: str, name: str, columns: tuple[Column, ...], conversion: Conversion) -> PipeSpec:
+def compiled(pipe: StoredPipe, columns: tuple[Column, ...], conversion: Conversion) -> PipeSpec:
     """A pipe compiled for the columns of its table; the same pipe for the same columns once.
 
     Raises:
@@ -101,4 +119,4 @@ def compiled(sql: str, name: str, columns: tuple[Column, ...], conversion: Conve
     from frazil.pipes.sql.compiling import compile_pipe
     from frazil.snowflake.pipes import read_pipe
 
-    return compile_pipe(read_pipe(sql), name, columns, conversion)
+    return compile_pipe(read_pipe(pipe.sql), pipe.name, columns, conversion, pipe.targets)

@@ -206,10 +206,8 @@ class Tasks:
         """What files of a topic's records are staged for, and the user's pipe that they come through."""
         shape, name = self._shape(opened), opened.table.name
         if (name, topic) not in self._pipe_of:
-            state = opened.table.state()
-            stored = stored_pipes(state)
-            opened.pipes = tuple(stored)
-            self._pipe_of[name, topic] = self._pipes.of(name, topic, state, stored)
+            opened.pipes = tuple(stored_pipes(opened.table.state()))
+            self._pipe_of[name, topic] = self._pipes.of(opened.table, topic, shape.columns)
         pipe = self._pipe_of[name, topic]
         if pipe is None:
             return replace(shape, pipe_name=self._pipes.name(topic)), None

@@ -36,7 +36,17 @@ from frazil.model.schema import (
     TableName,
 )
 from frazil.model.staged import PartitionValue, Staged, StagedFile, StagedRange, StagedTable, StageFailure
-from frazil.model.tasks import Buffer, PipeItem, PipeSpec, ReaderSpec, ReadObject, TableTask, Task, WriteShape
+from frazil.model.tasks import (
+    Buffer,
+    PipeItem,
+    PipeSpec,
+    PipeTarget,
+    ReaderSpec,
+    ReadObject,
+    TableTask,
+    Task,
+    WriteShape,
+)
 
 __all__ = [
     "ERROR_LOGGING",
@@ -69,6 +79,7 @@ __all__ = [
     "PartitionValue",
     "PipeItem",
     "PipeSpec",
+    "PipeTarget",
     "Position",
     "Primitive",
     "Range",

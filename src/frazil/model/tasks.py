@@ -41,6 +41,17 @@ class PipeItem:
 
 
 @dataclass(frozen=True, slots=True)
+class PipeTarget:
+    """The column that an item of a user's pipe goes to, whatever the table's columns are called later."""
+
+    id: int
+    """Iceberg's field id."""
+
+    name: str
+    """Its name when the pipe was created, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
 class PipeSpec:
     """A user's pipe, compiled for the columns of its table: all that a task needs to project records through it."""
 
@@ -65,6 +76,9 @@ class PipeSpec:
 
     condition_source: str = ""
     """SQL for the rows of a chunk with all that `condition` reads."""
+
+    targets: tuple[PipeTarget, ...] = ()
+    """The columns that its items go to, in the order of its select list; empty where names in the pipe decide."""
 
     warnings: tuple[str, ...] = ()
     """What its user may not have meant, in sentences."""

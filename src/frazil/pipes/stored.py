@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Final
 
+import msgspec
 import orjson
 
+from frazil.model import PipeTarget
 from frazil.pipes.naming import default_pipe
 
 PREFIX: Final = "frazil.pipe."
@@ -17,7 +19,7 @@ PREFIX: Final = "frazil.pipe."
 On a table the value is what `StoredPipe.encode` gives. On a namespace it is the name of the table that has the pipe,
 for those pipes that are called otherwise than their table."""
 
-_MEMBERS: Final = {"sql", "created", "creator", "comment"}
+_MEMBERS: Final = {"sql", "created", "creator", "comment", "columns"}
 """What a value has; with others it is that of another version, in which the statement may not be all there is."""
 
 _LAST_MOMENT: Final = 253_402_300_799_999
@@ -39,21 +41,31 @@ class StoredPipe:
     """Who created it, for people: user and host."""
 
     comment: str | None = None
+    targets: tuple[PipeTarget, ...] = ()
+    """The columns that its items go to, in the order of its select list; empty where the names in it decide, and for a
+    pipe that an older frazil stored."""
 
     @property
     def identity(self) -> str:
         """Tells the pipe from what it is replaced by."""
-        return identity_of(self.sql)
+        return identity_of(self.sql, self.targets)
 
     def encode(self) -> str:
         """The property's value."""
-        members = {"sql": self.sql, "created": self.created, "creator": self.creator, "comment": self.comment}
+        members = {
+            "sql": self.sql,
+            "created": self.created,
+            "creator": self.creator,
+            "comment": self.comment,
+            "columns": [asdict(target) for target in self.targets] or None,
+        }
         return orjson.dumps({key: value for key, value in members.items() if value is not None}).decode()
 
 
-def identity_of(sql: str) -> str:
-    """What tells pipes apart by their statements."""
-    return hashlib.sha256(sql.encode()).hexdigest()[:16]
+def identity_of(sql: str, targets: Sequence[PipeTarget]) -> str:
+    """What tells pipes apart: their statements, and the columns that their items go to."""
+    ids = ",".join(str(target.id) for target in targets)
+    return hashlib.sha256(f"{sql}\0{ids}".encode()).hexdigest()[:16]
 
 
 def decode(name: str, text: str) -> StoredPipe:
@@ -68,6 +80,9 @@ def decode(name: str, text: str) -> StoredPipe:
         found = None
     if not isinstance(found, Mapping) or not isinstance(found.get("sql"), str) or found.keys() - _MEMBERS:
         return StoredPipe(name, text, 0, "")
+    targets = _targets(found.get("columns", []))
+    if targets is None:
+        return StoredPipe(name, text, 0, "")
     created, comment = found.get("created"), found.get("comment")
     return StoredPipe(
         name,
@@ -75,7 +90,16 @@ def decode(name: str, text: str) -> StoredPipe:
         created if isinstance(created, int) and 0 <= created <= _LAST_MOMENT else 0,
         str(found.get("creator", "")),
         comment if isinstance(comment, str) else None,
+        targets,
     )
+
+
+def _targets(found: object) -> tuple[PipeTarget, ...] | None:
+    """The columns that a property's value has; None if that is not how frazil writes them."""
+    try:
+        return tuple(msgspec.convert(found, list[PipeTarget]))
+    except msgspec.ValidationError:
+        return None
 
 
 def of_channel(pipes: Collection[str], topic_table: str, table: str) -> str:

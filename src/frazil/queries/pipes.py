@@ -128,7 +128,8 @@ def _create(statement: CreatePipe, lake: CatalogLake) -> Answer:
         raise InvalidQuery(f"there is a pipe {there.pipe.name} already, of the table {there.table}: CREATE OR REPLACE")
     columns = tuple(lake.columns(table))
     spec = compile_pipe(statement, name, columns, Conversion(metadata_column=form_for(columns).column))
-    pipe = StoredPipe(name, statement.text.strip(), time.time_ns() // 1_000_000, _creator(), statement.comment)
+    now = time.time_ns() // 1_000_000
+    pipe = StoredPipe(name, statement.text.strip(), now, _creator(), statement.comment, spec.targets)
     made = FoundPipe(table, pipe)
     catalog.set_properties(table, {PREFIX + name: pipe.encode()})
     if not made.is_named_as_table:

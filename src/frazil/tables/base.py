@@ -115,6 +115,13 @@ class WritableTable(Protocol):
             CatalogUnavailable: they could not be changed.
         """
 
+    def replace_property(self, key: str, before: str, after: str) -> None:
+        """Give a property another value, unless another writer changed it since it was `before`; read the table anew.
+
+        Raises:
+            CatalogUnavailable: the catalog did not do it.
+        """
+
     def expire(self, min_age_ms: int, needed: int | None = None) -> None:
         """Expire snapshots older than `min_age_ms`, now and then, on a table frazil created.
 

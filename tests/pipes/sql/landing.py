@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.pipes.default.chunks import NOW, TOPIC, Landing, Worker, batch
 
-from frazil.model import Column, Conversion, PipeSpec
+from frazil.model import Column, Conversion, PipeSpec, PipeTarget
 from frazil.pipes.sql.compiling import compile_pipe
 from frazil.pipes.sql.pipe import SqlPipe
 from frazil.records.convert import RecordConverter
@@ -24,9 +24,11 @@ def create(items: str, *, where: str = "", columns: str = "", options: str = "")
     return f"CREATE PIPE T AS COPY INTO T {columns} FROM (SELECT {items} {SOURCE} {condition}) {options}"
 
 
-def compiled(sql: str, shape: tuple[Column, ...], conversion: Conversion | None = None) -> PipeSpec:
+def compiled(
+    sql: str, shape: tuple[Column, ...], conversion: Conversion | None = None, targets: Sequence[PipeTarget] = ()
+) -> PipeSpec:
     """A CREATE PIPE as tasks get it."""
-    return compile_pipe(read_pipe(sql), "T", shape, conversion or Conversion())
+    return compile_pipe(read_pipe(sql), "T", shape, conversion or Conversion(), targets)
 
 
 def land(
@@ -35,6 +37,7 @@ def land(
     shape: tuple[Column, ...],
     *values: str | bytes | None,
     conversion: Conversion | None = None,
+    targets: Sequence[PipeTarget] = (),
     **others: Sequence[Any],
 ) -> Landing:
     """The rows and rejects of some records."""
@@ -42,7 +45,7 @@ def land(
     converted = RecordConverter(rules).convert(batch(values, **others), NOW)
     path = worker.scratch / "piped.parquet"
     path.unlink(missing_ok=True)
-    pipe = SqlPipe(compiled(sql, shape, rules), shape, rules)
+    pipe = SqlPipe(compiled(sql, shape, rules, targets), shape, rules)
     done = Projector(worker.connection, pipe, TOPIC).project(converted.table, converted.records, path)
     assert (done.written is not None) == path.exists()
     rows = worker.read(path) if done.written else []

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from frazil.config import ConnectorSettings
 from frazil.connector.trying import Trial, Trying
 from frazil.cycle.evolving import change_for
-from frazil.cycle.pipes import Pipes, stored_pipes
+from frazil.cycle.pipes import Pipes
 from frazil.cycle.schema_rules import rules_for
 from frazil.cycle.tasks import width
 from frazil.errors import StageFailed, StorageRefused, StorageUnavailable
@@ -184,8 +184,8 @@ class Restaging:
 
     def _piped(self, topic: str) -> tuple[WriteShape, PipeSpec | None]:
         """What files of a topic's records are staged for, and the user's pipe that they come through."""
-        state, shape = self._table.state(), self._table.shape()
-        pipe = self._pipes.of(self._table.name, topic, state, stored_pipes(state))
+        shape = self._table.shape()
+        pipe = self._pipes.of(self._table, topic, shape.columns)
         if pipe is None:
             return replace(shape, pipe_name=self._pipes.name(topic)), None
         return replace(shape, pipe_name=pipe.name, pipe=pipe.identity, evolves=False), pipe

@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.errors import InvalidQuery
-from frazil.model import Column, Conversion, PipeItem, PipeSpec, ReadObject
+from frazil.model import Column, Conversion, PipeItem, PipeSpec, PipeTarget, ReadObject
 from frazil.pipes.base import CHUNK
 from frazil.pipes.forms import form_of
 from frazil.pipes.sql import fitting
@@ -36,7 +36,13 @@ WHERE: Final = "WHERE"
 """What stands for a column where a record's WHERE fails."""
 
 
-def compile_pipe(pipe: CreatePipe, name: str, columns: Sequence[Column], conversion: Conversion) -> PipeSpec:
+def compile_pipe(
+    pipe: CreatePipe,
+    name: str,
+    columns: Sequence[Column],
+    conversion: Conversion,
+    targets: Sequence[PipeTarget] = (),
+) -> PipeSpec:
     """Compile a pipe.
 
     Args:
@@ -44,12 +50,13 @@ def compile_pipe(pipe: CreatePipe, name: str, columns: Sequence[Column], convers
         name: what it is called in the catalog.
         columns: those of its table, in their order.
         conversion: the rules of the connector whose records come through it.
+        targets: the columns that its items have gone to since it was created; empty for a pipe that is created now.
 
     Raises:
         InvalidQuery: it has what does not exist or cannot go to its column; points at the place.
     """
     try:
-        return _Compiling(pipe, columns, conversion).spec(name)
+        return _Compiling(pipe, columns, conversion, targets).spec(name)
     except Refused as refused:
         raise invalid(refused, pipe.text) from refused
     except RecursionError:
@@ -57,9 +64,12 @@ def compile_pipe(pipe: CreatePipe, name: str, columns: Sequence[Column], convers
 
 
 class _Compiling:
-    def __init__(self, pipe: CreatePipe, columns: Sequence[Column], conversion: Conversion) -> None:
+    def __init__(
+        self, pipe: CreatePipe, columns: Sequence[Column], conversion: Conversion, targets: Sequence[PipeTarget]
+    ) -> None:
         self._pipe = pipe
         self._columns = columns
+        self._kept_targets = targets
         self._conversion = conversion
         self._types = Types(is_strict=True)
         alias = pipe.query.args["from_"].this.args.get("alias")
@@ -86,15 +96,17 @@ class _Compiling:
         )
         condition, condition_source, objects = self._where()
         self._warn()
+        targets = self._targets(pairs)
         return PipeSpec(
             name=name,
-            identity=identity_of(self._pipe.text),
+            identity=identity_of(self._pipe.text, targets),
             source=reading.source(CHUNK),
             items=found,
             inputs=tuple(sorted(self._scope.inputs | {"value"})),
             objects=self._objects(reading.objects(), objects),
             condition=condition,
             condition_source=condition_source,
+            targets=targets,
             warnings=tuple(self._warnings),
         )
 
@@ -102,6 +114,8 @@ class _Compiling:
         """Which item goes to which column."""
         if self._pipe.matching != "none":
             return self._by_name(items)
+        if self._kept_targets:
+            return [*zip(self._kept_columns(items), items, strict=True)]
         if self._pipe.columns:
             columns = [self._column(each) for each in self._pipe.columns]
             for number, column in enumerate(columns):
@@ -122,6 +136,32 @@ class _Compiling:
         found = list(zip(self._columns, items, strict=False))
         self._warn_of_places(found)
         return found
+
+    def _kept_columns(self, items: Sequence[exp.Expr]) -> list[Column]:
+        """The columns that the items have gone to since the pipe was created."""
+        if len(items) != len(self._kept_targets):
+            raise Refused(
+                f"the table keeps {len(self._kept_targets)} columns for the pipe, and {len(items)} items are selected",
+                items[-1],
+            )
+        by_id = {column.id: column for column in self._columns}
+        found: list[Column] = []
+        for target, item in zip(self._kept_targets, items, strict=True):
+            column = by_id.get(target.id)
+            if column is None:
+                raise Refused(f"the column {target.name}, which this item goes to, was dropped from the table", item)
+            if column.name != target.name:
+                self._warnings.append(
+                    f"the column {target.name} was renamed: its item still goes to it, as {column.name}"
+                )
+            found.append(column)
+        return found
+
+    def _targets(self, pairs: Sequence[tuple[Column, exp.Expr]]) -> tuple[PipeTarget, ...]:
+        """The columns to keep with the pipe; none where it matches names each time."""
+        if self._kept_targets or self._pipe.matching != "none":
+            return tuple(self._kept_targets)
+        return tuple(PipeTarget(column.id, column.name) for column, _ in pairs)
 
     def _warn_of_places(self, pairs: Sequence[tuple[Column, exp.Expr]]) -> None:
         names = {column.name.upper() for column in self._columns}

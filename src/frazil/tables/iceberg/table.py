@@ -265,6 +265,23 @@ class Table:
             update = update.makeColumnOptional(".".join(path))
         update.commit()
 
+    def replace_property(self, key: str, before: str, after: str) -> None:
+        """Give a property another value, unless another writer changed it since it was `before`; read the table anew.
+
+        A catalog behind REST merges the change into what it has: there, a change of the same moment is overwritten.
+        """
+        while self.state().property(key) == before:
+            transaction = self.java.newTransaction()
+            try:
+                base = transaction.startMetadata()
+                if base.properties().get(key) == before:
+                    transaction.updateProperties().set(key, after).commit()
+                    transaction.underlyingOps().commit(base, transaction.currentMetadata())
+            except java_errors() as error:
+                if java_class(error) != "CommitFailedException":
+                    raise CatalogUnavailable(f"change the table {self.name}", java_message(error)) from error
+            self.refresh()
+
     def _lay_out(self) -> None:
         """Partition and sort a created table as it was asked for, once it has the columns."""
         state = self.state()
