@@ -77,6 +77,10 @@ class PipeSpec:
     condition_source: str = ""
     """SQL for the rows of a chunk with all that `condition` reads."""
 
+    volatile: tuple[tuple[str, str], ...] = ()
+    """Columns of the chunk, by name, and the SQL that each is computed by: once, so that every statement and every
+    part of it sees the same value."""
+
     targets: tuple[PipeTarget, ...] = ()
     """The columns that its items go to, in the order of its select list; empty where names in the pipe decide."""
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from frazil.model import Column, Drift, OrderedPlace, RecordOffset, RecordPlace, SchemaChange, SourcePartition
 from frazil.records.convert import VALUE
 from frazil.records.rejects import RejectReason
+from frazil.sql import ident
 
 CHUNK: Final = "chunk"
 """The relation that statements select from."""
@@ -148,6 +149,16 @@ class Chunk:
     def rows(self) -> list[int]:
         """The rows that are left, in order."""
         return [*self._rows.column(ROW).to_pylist()]
+
+    def compute(self, columns: Iterable[tuple[str, str]]) -> None:
+        """Give the rows more columns, by name and SQL: statements read from them what was computed here, once."""
+        wanted = ", ".join(f"{sql} AS {ident(name)}" for name, sql in columns)
+        if wanted:
+            self.register()
+            found = self._connection.sql(f"SELECT {wanted} FROM {CHUNK}").to_arrow_table()
+            for name in found.column_names:
+                self._rows = self._rows.append_column(name, found.column(name))
+            self._is_registered = False
 
     def define(self, make: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
         """Make functions known that statements call."""

@@ -18,6 +18,7 @@ from frazil.snowflake.building import (
     negation,
     null,
     text,
+    together,
     typed,
     when,
 )
@@ -118,12 +119,23 @@ def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool | None 
 
 
 def _exact(written: exp.Expr, *, safe: bool) -> exp.Expr:
-    """A number for comparisons with exact ones: those that are too large for DECIMAL are as large as it gets."""
+    """A number for comparisons with exact ones: those that are too large for DECIMAL are as large as it gets.
+
+    NaN and infinities are no numbers to compare with exact ones, and fail as any other text does.
+    """
     # What may fail stands once: DuckDB computes what stands twice before TRY is asked.
     as_double = cast(written.copy(), DOUBLE, safe=True)
     limit = exp.Literal.number("1e20")
-    above = compare(exp.GTE, as_double, limit)
-    below = compare(exp.LTE, as_double.copy(), typed(exp.Neg(this=limit.copy()), DOUBLE))
+    infinite = cast(text("Infinity"), DOUBLE)
+    # To DuckDB, NaN is more than infinity.
+    above = together(exp.And, [compare(exp.GTE, as_double, limit), compare(exp.LT, as_double.copy(), infinite)])
+    below = together(
+        exp.And,
+        [
+            compare(exp.LTE, as_double.copy(), typed(exp.Neg(this=limit.copy()), DOUBLE)),
+            compare(exp.GT, as_double.copy(), typed(exp.Neg(this=infinite.copy()), DOUBLE)),
+        ],
+    )
     largest = cast(text(_TOO_LARGE), _EXACT)
     smallest = cast(text("-" + _TOO_LARGE), _EXACT)
     return choice([(above, largest), (below, smallest)], cast(written, _EXACT, safe=safe))

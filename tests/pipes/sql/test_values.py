@@ -332,6 +332,23 @@ def test_half_a_surrogate_pair_is_a_reject_that_says_so(worker: Worker) -> None:
     assert landed.reasons == {0: (None, "a text holds an unpaired surrogate, which is no character")}
 
 
+@pytest.mark.parametrize("where", ["$1:n <> 3", "$1:n < 3", "$1:n > 3", "$1:n::STRING <> 3", "$1:n IN (1, 3)"])
+@pytest.mark.parametrize("value", ['"NaN"', '"Infinity"', '"-inf"'])
+def test_no_exact_number_is_compared_with_nan_and_infinities(worker: Worker, where: str, value: str) -> None:
+    landed = land(worker, create("$1:k", where=where), columns(k="long"), f'{{"n": {value}}}')
+
+    assert landed.rows == []
+    assert [reject.column for reject in landed.rejects.values()] == ["WHERE"]
+
+
+def test_a_condition_that_duckdb_refuses_as_it_stands_rejects_its_records(worker: Worker) -> None:
+    landed = land(worker, create("$1:k", where="$1:n::STRING REGEXP '['"), columns(k="long"), '{"n": "a"}', "{}")
+
+    assert {reject.column for reject in landed.rejects.values()} == {"WHERE"}
+    assert all("missing ]" in reject.reason for reject in landed.rejects.values())
+    assert len(landed.rejects) == 2
+
+
 @pytest.mark.parametrize("where", ["$1:n <> 3", "NOT $1:n = 3", "$1:n IN (4, 5)", "$1:n > 3", "$1:n BETWEEN 4 AND 9"])
 def test_what_cannot_be_compared_is_a_reject_and_not_left_out(worker: Worker, where: str) -> None:
     records = ['{"n": "abc"}', '{"n": 4}', '{"n": "3"}', '{"n": null}', '{"n": [1]}', "{}", '{"n": 1e30}']

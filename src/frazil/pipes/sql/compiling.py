@@ -106,6 +106,7 @@ class _Compiling:
             objects=self._objects(reading.objects(), objects),
             condition=condition,
             condition_source=condition_source,
+            volatile=tuple(sorted(self._scope.volatile.items())),
             targets=targets,
             warnings=tuple(self._warnings),
         )

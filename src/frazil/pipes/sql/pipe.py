@@ -65,6 +65,7 @@ class SqlPipe:
     def statements(self, chunk: Chunk) -> Iterator[str]:
         """The statement, again once the records it fails for have left, and again once each was looked at."""
         self._define(chunk)
+        chunk.compute(self._spec.volatile)
         self._reject_unreadable(chunk)
         self._leave_out(chunk)
         yield self._select()
@@ -152,13 +153,14 @@ class SqlPipe:
         source = self._spec.condition_source
         for reject in (self._reject_failing, self._reject_one_by_one):
             try:
-                rows = chunk.query(statement)
-                break
+                chunk.leave_out(row for (row,) in chunk.query(statement))
             except _UNREADABLE:
                 reject(chunk, (condition,), source)
-        else:
-            rows = chunk.query(statement)
-        chunk.leave_out(row for (row,) in rows)
+            else:
+                return
+        # DuckDB refuses some statements for what stands in them, whatever the records are.
+        if chunk.count:
+            chunk.leave_out(row for (row,) in chunk.query(statement))
 
     def _reject_failing(self, chunk: Chunk, items: Iterable[PipeItem], source: str) -> None:
         """Reject the records for which an item fails, in one query for all."""

@@ -14,6 +14,7 @@ from frazil.pipes.record_metadata import RECORD as RECORD_FORM
 from frazil.pipes.sql.reading import Path, Reading
 from frazil.records.convert import VALUE
 from frazil.snowflake.building import call, cast, name, text, typed
+from frazil.snowflake.functions import NAMED, VOLATILE
 from frazil.snowflake.kinds import BIGINT, INTEGER, JSON, TEXT
 from frazil.snowflake.paths import steps
 from frazil.snowflake.pipes import RECORD
@@ -21,6 +22,7 @@ from frazil.snowflake.places import Refused, near, place
 from frazil.snowflake.reading import shown
 from frazil.snowflake.rendering import rendered
 from frazil.snowflake.scope import Field, Scope
+from frazil.snowflake.typed import Types
 from frazil.sql import ident
 
 CONTENT: Final = "RECORD_CONTENT"
@@ -55,13 +57,16 @@ class RecordScope(Scope):
     columns: dict[str, str] = field(default_factory=dict)
     """SQL over them that is computed once, by name."""
 
+    volatile: dict[str, str] = field(default_factory=dict)
+    """Columns to compute once for a chunk, since their SQL gives another value each time, by name."""
+
     form: MetadataForm = RECORD_FORM
     """What the metadata is called, and of what it is."""
 
     _fields: dict[str, Field] = field(default_factory=dict)
 
     def with_paths(self, tree: exp.Expr) -> exp.Expr:
-        """The expression with a name in place of each constant path of `$1`."""
+        """The expression with a name in place of each constant path of `$1`, and of each volatile function."""
         return tree.transform(self._named)
 
     def own(self, node: exp.Column) -> tuple[Field, list[exp.Identifier]] | None:
@@ -85,6 +90,8 @@ class RecordScope(Scope):
         return step in (self.form.column, self.form.column.upper())
 
     def _named(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and node.name.upper() in VOLATILE and not node.expressions:
+            return self._drawn(node)
         path = self.path_of(node)
         if path is None:
             return node
@@ -98,6 +105,17 @@ class RecordScope(Scope):
         if found := place(node):
             identifier.meta.update(start=found[0], end=found[1])
         return exp.Column(this=identifier)
+
+    def _drawn(self, node: exp.Anonymous) -> exp.Expr:
+        """A name for what a volatile function gives at one place of the statement, also where an alias repeats it."""
+        called = f"drawn {place(node)}"
+        if called not in self._fields:
+            self.volatile[called] = "CAST(uuid() AS VARCHAR)"
+            value = NAMED[node.name.upper()](node, Types(is_strict=True))
+            column = exp.Column(this=name(called))
+            drawn = value.transform(lambda each: column.copy() if _is_call(each, "uuid") else each)
+            self._fields[called] = Field(called, drawn, value.type or TEXT)
+        return exp.Column(this=exp.to_identifier(called, quoted=False))
 
     def path_of(self, node: exp.Expr) -> Path | None:
         """The path from `$1` that an expression is, if it is one with constant steps."""
@@ -219,6 +237,9 @@ def sql_of(node: exp.Expr, scope: RecordScope, reading: Reading) -> str:
     """Compiled SQL as text, with the paths of `$1` where `reading` has put them."""
 
     def put(each: exp.Expr) -> exp.Expr:
+        if _is_call(each, "now"):
+            scope.volatile["now"] = "now()"
+            return exp.Column(this=name("now"))
         path = _path(each, scope)
         if path is None or not isinstance(each, exp.Anonymous):
             return each
@@ -227,6 +248,11 @@ def sql_of(node: exp.Expr, scope: RecordScope, reading: Reading) -> str:
         return reading.raw_text(path) if _is_raw(each) else reading.text(path)
 
     return rendered(node.copy().transform(put))
+
+
+def _is_call(node: exp.Expr, function: str) -> bool:
+    """Whether an expression calls a function of DuckDB's that takes no argument."""
+    return isinstance(node, exp.Anonymous) and node.this == function and not node.expressions
 
 
 def _stands_alone(node: exp.Expr) -> bool:

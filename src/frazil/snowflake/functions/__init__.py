@@ -114,6 +114,9 @@ CLASSES: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
 WORDS: Final[Mapping[str, frozenset[int]]] = moments.WORDS
 """Of functions in NAMED: the places of arguments that are words, like the unit of DATEADD."""
 
+VOLATILE: Final[frozenset[str]] = frozenset({"RANDOM", "UUID_STRING"})
+"""The names of functions without arguments that give another value for each row: they draw DuckDB's `uuid()`."""
+
 KNOWN: Final[frozenset[str]] = frozenset(
     {*NAMED, *_SYNTAX, "EXTRACT", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
 )
