@@ -12,8 +12,8 @@ from tests.cycle.memory import TABLE, World, settings
 from tests.memory import connector
 
 from frazil.connector import Connector, State
-from frazil.errors import CatalogUnavailable, StillStopping, TableNotSupported
-from frazil.model import TableName
+from frazil.errors import CatalogUnavailable, StillStopping, TableNotSupported, TopicMissing
+from frazil.model import SourcePartition, TableName
 
 BAD = TableName(("public",), "BAD")
 
@@ -202,6 +202,75 @@ def test_who_runs_until_caught_up_hears_of_a_table_that_cannot_once_the_others_a
 
     assert (made.state, made.error) == (State.FAILED, error)
     assert world.offsets() == [0, 1, 2]
+
+
+def at_first_read(world: World, act: Callable[[], object]) -> None:
+    """Do something to the topics when the goal of a run is fixed and its first records are about to be read."""
+    pending = [act]
+
+    def on_request(request: str) -> None:
+        if request == "read" and pending:
+            pending.pop()()
+
+    world.cluster.on_request = on_request
+
+
+def caught_up(world: World, **keys: str) -> Connector:
+    """A connector that has run until it was caught up."""
+    made = connector(settings(frazil__commit__interval__ms="10", **keys), world.cluster, world.catalog)
+    made.start(until_caught_up=True)
+    try:
+        assert made.wait(30), made.condition
+    finally:
+        made.stop()
+    return made
+
+
+@pytest.mark.parametrize("keys", [{"topics": "orders,returns"}, {"topics": "", "topics__regex": "orders|returns"}])
+def test_a_run_until_caught_up_names_a_topic_that_was_deleted_before_it_was_read(
+    world: World, hurried: None, keys: dict[str, str]
+) -> None:
+    world.cluster.create_topic("returns")
+    world.produce(5, topic="returns")
+    at_first_read(world, lambda: world.cluster.delete_topic("returns"))
+
+    ended = caught_up(world, **keys)
+
+    assert isinstance(ended.error, TopicMissing)
+    assert "returns" in ended.error.message
+    assert world.offsets() == [0, 1, 2]
+
+
+def test_a_run_until_caught_up_needs_no_deleted_topic_that_it_has_read(world: World, hurried: None) -> None:
+    world.cluster.create_topic("returns")
+    world.produce(5, topic="returns")
+    assert caught_up(world, topics="orders,returns").state is State.STOPPED
+    world.produce(4)
+    at_first_read(world, lambda: world.cluster.delete_topic("returns"))
+
+    assert caught_up(world, topics="orders,returns").state is State.STOPPED
+    assert world.offsets() == [*range(7)]
+
+
+def test_a_run_until_caught_up_ends_at_the_end_of_a_log_that_was_truncated(world: World, hurried: None) -> None:
+    world.produce(50)
+    log = world.cluster.log(SourcePartition("orders", 0))
+    at_first_read(world, lambda: log.truncate(20))
+
+    assert caught_up(world, frazil__on__data__loss="skip").state is State.STOPPED
+    assert world.offsets() == [*range(20)]
+
+
+def test_who_waits_until_caught_up_waits_for_no_record_that_was_truncated(world: World, hurried: None) -> None:
+    with running(world, frazil__on__data__loss="skip") as found:
+        assert found.wait_until_caught_up(30)
+        log = world.cluster.log(SourcePartition("orders", 0))
+        at_first_read(world, lambda: log.truncate(20))
+        world.produce(50)
+
+        assert found.wait_until_caught_up(30)
+
+    assert world.offsets() == [*range(20)]
 
 
 def test_who_waits_until_caught_up_hears_of_a_table_that_cannot(world: World) -> None:

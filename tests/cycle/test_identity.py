@@ -82,6 +82,6 @@ def test_a_stream_that_is_missing_is_looked_for_where_streams_are() -> None:
     message = TopicMissing("kinesis", ["orders", "more"], "eu-central-1").message
 
     assert message == (
-        "the streams orders, more did not appear: Kinesis at eu-central-1 does not have them. Create what is missing, "
+        "the streams orders, more do not exist: Kinesis at eu-central-1 does not have them. Create what is missing, "
         "or correct `frazil.kinesis.streams`."
     )

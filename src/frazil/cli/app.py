@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,10 @@ def run(
     until_caught_up: Annotated[
         bool, Parameter(help="Ingest what is there now, commit, and exit.", negative=())
     ] = False,
+    timeout: Annotated[
+        float | None,
+        Parameter(help="Seconds after which --until-caught-up ends in any case, with exit code 4.", negative=()),
+    ] = None,
     home: Home = None,
     master: Annotated[str | None, Parameter(help="Spark's master; default all cores of this machine.")] = None,
     set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)
@@ -47,7 +52,11 @@ def run(
     """Run connectors in one Spark session until they are stopped."""
     from frazil.cli.run import run_connectors
 
-    return run_connectors(connectors, worker, _overrides(set, home), master, until_caught_up=until_caught_up)
+    if timeout is not None and not (until_caught_up and 0 < timeout < math.inf):
+        reason = "takes a number of seconds above 0, and only together with --until-caught-up"
+        raise InvalidConfiguration.single("the command line", "--timeout", reason)
+    overrides = _overrides(set, home)
+    return run_connectors(connectors, worker, overrides, master, until_caught_up=until_caught_up, timeout=timeout)
 
 
 @app.command

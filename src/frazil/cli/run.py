@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -14,13 +16,21 @@ from frazil.cli.loading import load_all
 from frazil.cli.progress import Progress
 from frazil.cli.session import start_spark
 from frazil.config import ConnectorSettings
-from frazil.connector import Connector, State
+from frazil.connector import Connector, State, preflight
 from frazil.connector.channels import left_out_of
 from frazil.connector.fleet import Fleet
 from frazil.connector.registered import HeldPartition, LeftOut
 from frazil.connector.registry import Registry
+from frazil.connector.states import ENDED
 from frazil.dev.command import stop_signals
+from frazil.errors import FrazilError
 from frazil.tables.jvm.session import answers
+
+TIMED_OUT: Final = 4
+"""Exit code: the timeout came before all connectors were caught up."""
+
+_PATIENCE: Final = 10.0
+"""Seconds that a broker or schema registry may be away when a run until caught up starts."""
 
 _LOOK_EVERY = 0.2
 """Seconds between two looks at whether something has ended."""
@@ -35,21 +45,38 @@ def run_connectors(
     master: str | None,
     *,
     until_caught_up: bool,
+    timeout: float | None = None,
 ) -> int:
     """Run the connectors of `files`.
 
+    Args:
+        files: the connectors' files.
+        worker: the worker's file.
+        overrides: keys and values that win over the files.
+        master: Spark's master.
+        until_caught_up: whether to end once everything that is in the topics now is in the tables.
+        timeout: seconds after which to end although some of it is not; only with `until_caught_up`.
+
     Returns:
-        0 when all stopped as asked, 1 when one failed or was fenced.
+        0 when all stopped as asked, 1 when one failed or was fenced, 4 when the timeout ended one.
 
     Raises:
         InvalidConfiguration: with the problems of all files.
     """
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
     console = people()
     all_settings = load_all(files, worker, overrides)
     for settings in all_settings:
         _say_what_is_not_used(settings)
     first = all_settings[0]
     with stop_signals() as stopping:
+        patience = min(_PATIENCE, deadline - time.monotonic()) if until_caught_up else 0.0
+        unreachable = preflight.unreachable(all_settings, patience, stopping)
+        if stopping.is_set():
+            return 0
+        _say_what_is_unreachable(unreachable, until_caught_up=until_caught_up)
+        if until_caught_up and len(unreachable) == len(all_settings):
+            return 1
         began = time.monotonic()
         session = start_spark(Path(first.home), master, first.spark, console)
         _log.info("Spark has started", seconds=round(time.monotonic() - began, 1))
@@ -60,16 +87,22 @@ def run_connectors(
         )
         try:
             for settings in all_settings:
-                fleet.add(settings, until_caught_up=until_caught_up)
+                if not until_caught_up or settings.key not in unreachable:
+                    fleet.add(settings, until_caught_up=until_caught_up)
             with progress:
-                while not stopping.wait(_LOOK_EVERY) and not fleet.wait(0.0):
+                while not stopping.wait(_LOOK_EVERY) and not fleet.wait(0.0) and time.monotonic() < deadline:
                     progress.look()
+            late = [] if stopping.is_set() else [each for each in fleet.connectors.values() if each.state not in ENDED]
         finally:
             fleet.stop()
             if answers(session):
                 session.stop()
     ended = (connector.state for connector in fleet.connectors.values())
-    return 1 if any(state in (State.FAILED, State.FENCED) for state in ended) else 0
+    if (until_caught_up and unreachable) or any(state in (State.FAILED, State.FENCED) for state in ended):
+        return 1
+    for connector in late:
+        _log.error("the connector has not caught up in time", connector=connector.settings.name, timeout=timeout)
+    return TIMED_OUT if late else 0
 
 
 def _recorded(connector: Connector, file: Path, worker: Path | None) -> Connector:
@@ -87,6 +120,14 @@ def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
 def _held(connector: Connector) -> tuple[HeldPartition, ...]:
     held = connector.held.items()
     return tuple(HeldPartition(each.topic, each.partition, why.reason, why.passes) for each, why in held)
+
+
+def _say_what_is_unreachable(unreachable: Mapping[str, FrazilError], *, until_caught_up: bool) -> None:
+    for key, error in unreachable.items():
+        if until_caught_up:
+            _log.error("the connector is not started", connector=key, cause=str(error))
+        else:
+            _log.warning("the connector starts, and cannot work yet", connector=key, cause=str(error))
 
 
 def _say_what_is_not_used(settings: ConnectorSettings) -> None:

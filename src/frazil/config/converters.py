@@ -115,7 +115,7 @@ def spec(group: str, name: str, given: Mapping[str, str]) -> ConverterSpec:
     options = {key.removeprefix(f"{group}."): value for key, value in given.items() if key.startswith(f"{group}.")}
     if name == "snowflake_json":
         return ConverterSpec("json", options)
-    if _asks_registry(name):
+    if asks_registry(name):
         return ConverterSpec(name, registry_tls.translate(options).client)
     # Connect's JsonConverter expects schemas unless it is told that there are none.
     if name == "json" and options.get("schemas.enable", "true").lower() != "false":
@@ -139,7 +139,7 @@ def problems(given: Mapping[str, str]) -> Iterator[Problem]:
         for flag in (f"{group}.{each}" for each in flags):
             if given.get(flag, "true").lower() not in ("true", "false"):
                 yield Problem(flag, f"{given[flag]!r} is neither true nor false. Write one of them.")
-        refused = list(_tls_problems(group, given)) if _asks_registry(name) else []
+        refused = list(_tls_problems(group, given)) if asks_registry(name) else []
         yield from refused
         if not refused and (name in _READ or ":" in name):
             yield from _made(group, spec(group, name, given))
@@ -164,7 +164,8 @@ def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _asks_registry(name: str) -> bool:
+def asks_registry(name: str) -> bool:
+    """Whether a converter asks a schema registry for its schemas."""
     return _REGISTRY[0] in _READ.get(name, ())
 
 

@@ -235,7 +235,7 @@ class Connector:
                 if not wait(lambda: self._ingestion is not None and self._ingestion.plan.number > begun, deadline):  # noqa: B023
                     return False
                 goal = dict(self._ingestion.plan.latest) if self._ingestion else {}
-                if not wait(lambda: self._ingestion is not None and self._ingestion.covers(goal), deadline):  # noqa: B023
+                if not wait(lambda: self._ingestion is not None and self._ingestion.reached(goal), deadline):  # noqa: B023
                     return False
                 # What goes on where a partition has ended may be known since its end was read, and in no goal yet.
                 if self._ingestion is None or self._ingestion.closed() == closed:

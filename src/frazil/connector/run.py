@@ -26,6 +26,7 @@ from frazil.errors import (
     SparkEnded,
     Terminal,
     TokensMoved,
+    TopicMissing,
     Transient,
     Unexpected,
 )
@@ -139,9 +140,12 @@ class Run:
             self._followers.look(ingestion.tables)
             if report.failure is not None:
                 raise report.failure
-            if self._goal is not None and ingestion.covers(self._goal):
+            if self._goal is not None and ingestion.reached(self._goal):
                 if (failure := ingestion.failure()) is not None:
                     raise failure
+                if deleted := ingestion.deleted(self._goal):
+                    read = self._settings.source
+                    raise TopicMissing(read.kind, deleted, read.address)
                 return
             self._sleep(self._rest(began, ingestion), idle=report.idle)
 

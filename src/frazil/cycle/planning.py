@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -41,6 +42,21 @@ class Plan:
 
     latest: Mapping[SourcePartition, Position]
     """The end of each partition."""
+
+    topics: AbstractSet[str] = frozenset()
+    """The topics that exist."""
+
+    def attainable(self, goal: Mapping[SourcePartition, Position]) -> dict[SourcePartition, Position]:
+        """The part of an earlier goal that the source can still give.
+
+        A log may have been truncated since: then its present end is the goal. A deleted topic has no goal. A partition
+        without an end keeps its goal while its topic exists, because the answer may come with the next plan.
+        """
+        return {
+            partition: min(end, self.latest.get(partition, end))
+            for partition, end in goal.items()
+            if partition.topic in self.topics
+        }
 
     def lag(self, covered: Mapping[SourcePartition, Position]) -> int:
         """Records that wait once channels are covered up to `covered`; those not in it are where they were."""

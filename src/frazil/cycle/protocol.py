@@ -211,8 +211,20 @@ class Ingestion:
         channels = [each for topic in sorted(read & facts.keys()) for each in facts[topic].source_partitions()]
         return self._source.ends([*channels, *self._unopened(facts)])
 
+    def reached(self, goal: Mapping[SourcePartition, Position]) -> bool:
+        """Whether every channel has come to the end that a goal names for it, or to its present end if that is lower.
+
+        Tables that failed for good do not count.
+        """
+        return self.covers(self.plan.attainable(goal))
+
+    def deleted(self, goal: Mapping[SourcePartition, Position]) -> list[str]:
+        """The topics of a goal that were deleted before it was reached, as of the last plan."""
+        missing = {each: end for each, end in goal.items() if each.topic not in self.plan.topics}
+        return sorted({each.topic for each, end in missing.items() if not self.covers({each: end})})
+
     def covers(self, goal: Mapping[SourcePartition, Position]) -> bool:
-        """Whether every channel of a goal has come to its end, but those of tables that somebody has to see to."""
+        """Whether every channel is at the end that a goal names for it; tables that failed for good do not count."""
         final = {name for name, failure in self.failing.items() if failure.is_final}
         tables = [each for name, each in self.tables.items() if name not in final]
         abandoned = set[str]().union(*(self.failing[name].tokens.topics for name in final))
@@ -318,7 +330,7 @@ class Ingestion:
             require_same_topics(table.tokens, [facts[topic] for topic in table.topics & facts.keys()])
         starts = self.starts(facts)
         latest = self._source.ends([*starts, *self._unopened(facts)])
-        self.plan = Plan(self.plans, starts, latest)
+        self.plan = Plan(self.plans, starts, latest, facts.keys())
         taking_part = least_starts(working, facts)
         self._expiry.note(working.values(), taking_part)
         self._truncations.look(taking_part, latest)

@@ -248,9 +248,9 @@ class TopicMissing(Terminal):
 
     def __init__(self, kind: str, topics: Sequence[str], address: str) -> None:
         """Name topics of a kind of source that do not exist at an address."""
-        words = wording_of(kind)
+        words, several = wording_of(kind), len(topics) != 1
         super().__init__(
-            f"the {words.topic}{'s' if len(topics) != 1 else ''} {', '.join(topics)} did not appear: {words.service} "
-            f"at {address} does not have {'them' if len(topics) != 1 else 'it'}. Create what is missing, or correct "
-            f"`{words.topics}`."
+            f"the {words.topic}{'s' if several else ''} {', '.join(topics)} {'do' if several else 'does'} not exist: "
+            f"{words.service} at {address} does not have {'them' if several else 'it'}. Create what is missing, or "
+            f"correct `{words.topics}`."
         )

@@ -6,7 +6,8 @@ with three modules:
 - `positions`, with `at(token, leader_epoch)`, the position behind an offset token, `before(offset)`, the position right
   before a record, and `BEGINNING`, the position before the first record of any partition;
 - `source`, with `open_source(settings, own)`, the driver's side for a connector of whose settings `own` are the
-  source's, and `observe(client, topics)`, the same for whoever only looks;
+  source's, `observe(client, topics)`, the same for whoever only looks, and `require_reachable(client, patience)`, which
+  raises unless the service answers;
 - `reader`, with `open_reader(client, ranges, most_bytes)`, which gives a `frazil.sources.base.RangeReader`, and
   `evict(client)`, which forgets what is kept of a client that failed.
 """
@@ -63,6 +64,15 @@ def observe(kind: str, client: Mapping[str, str], topics: Collection[str]) -> So
     """A source that only looks at some topics, newly connected: it takes part in nothing and publishes nothing."""
     opened: Source = _module(kind, "source").observe(client, topics)
     return opened
+
+
+def require_reachable(kind: str, client: Mapping[str, str], patience: float) -> None:
+    """Raise unless the service that `client` configures answers within about `patience` seconds.
+
+    Raises:
+        FrazilError: a transient one if it does not answer, a terminal one if it does not let the client in.
+    """
+    _module(kind, "source").require_reachable(client, patience)
 
 
 def open_reader(spec: ReaderSpec, ranges: Sequence[Range], most_bytes: int) -> RangeReader:

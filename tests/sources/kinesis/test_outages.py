@@ -15,8 +15,10 @@ from tests.memory.streams import StreamStaging, StreamWorld
 from frazil.cycle import Ingestion
 from frazil.cycle.destinations import destinations
 from frazil.dev.kinesis import LocalKinesis
+from frazil.dev.kinesis.faults import Fault
 from frazil.errors import StreamUnavailable
 from frazil.model import Buffer, SourcePartition
+from frazil.sources import kinds
 from frazil.sources.base import Held
 from frazil.tables.rules.tokens import read
 
@@ -269,3 +271,14 @@ def test_where_reading_goes_on_is_what_landed(world: StreamWorld) -> None:
 
     assert tokens is not None
     assert [channel.inserted for _, channel in sorted(tokens.channels())] == [1, 1]
+
+
+def test_a_service_is_reachable_if_it_answers_even_with_a_refusal(local: LocalKinesis) -> None:
+    client = {"region": "eu-central-1", "endpoint": local.endpoint, "access_key_id": "a", "secret_access_key": "s"}
+
+    kinds.require_reachable("kinesis", client, 5.0)
+    with local.faults.during(Fault("AccessDeniedException", operations=("ListStreams",))):
+        kinds.require_reachable("kinesis", client, 5.0)
+
+    with pytest.raises(StreamUnavailable, match="list streams"):
+        kinds.require_reachable("kinesis", {**client, "endpoint": "http://127.0.0.1:1"}, 5.0)

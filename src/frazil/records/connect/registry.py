@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -97,6 +98,15 @@ class Registry:
         if found is None:
             raise Unreadable(f"has the schema id '{number}', which the schema registry at {self.url} does not know")
         return found
+
+    def require_reachable(self) -> None:
+        """Raise unless the registry answers; a refusal is an answer, and so is that it does not know a schema.
+
+        Raises:
+            RegistryUnavailable: it does not answer.
+        """
+        with suppress(RegistryRefused):
+            self._asked(1, lambda: self.client.get_schema(1))
 
     def referred(self, reference: tuple[str, str, int]) -> RegisteredSchema:
         """A schema that another one uses.

@@ -77,10 +77,20 @@ class Refusals:
         self.last: str | None = None
         """The newest reason; whoever gets an answer sets it back."""
 
+        self.all_down = False
+        """Whether the client has lost all brokers, or has found none."""
+
+        self.trouble: str | None = None
+        """The newest other error, such as a refused connection or a name that does not resolve."""
+
     def hear(self, error: KafkaError) -> None:
         """Take what a client tells aside: its `error_cb`."""
         if _is_refusal(error):
             self.last = str(error.str())
+        elif error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
+            self.all_down = True
+        else:
+            self.trouble = str(error.str())
 
 
 def _is_refusal(error: KafkaError) -> bool:

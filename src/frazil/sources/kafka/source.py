@@ -17,6 +17,7 @@ from frazil.errors import BrokerUnavailable, NoStartingOffset
 from frazil.model import Position, Range, ReaderSpec, SourcePartition, StagedRange
 from frazil.sources import kinds
 from frazil.sources.base import Acknowledgement, Held, PartitionFacts, Rest, TopicFacts
+from frazil.sources.kafka import reaching
 from frazil.sources.kafka.admin_client import BrokerAdmin
 from frazil.sources.kafka.dead_letters import DeadLetterTopic
 from frazil.sources.kafka.divergence import Prober, divergences
@@ -314,6 +315,11 @@ def open_source(settings: ConnectorSettings, own: KafkaSettings) -> KafkaSource:
         policy,
         dead_letters or None,
     )
+
+
+def require_reachable(client: Mapping[str, str], patience: float) -> None:
+    """Raise unless a broker answers; see `frazil.sources.kinds.require_reachable`."""
+    reaching.require_reachable(_without_consumer_keys(client), patience)
 
 
 def observe(client: Mapping[str, str], topics: Collection[str]) -> KafkaSource:

@@ -304,6 +304,17 @@ def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSou
     return KinesisSource(own.client, Reading(own.topics, own.topics_regex, initial, discovery, *streams))
 
 
+def require_reachable(client: Mapping[str, str], patience: float) -> None:  # noqa: ARG001 (the client's own counts)
+    """Raise unless the service answers; a refusal is an answer. See `frazil.sources.kinds.require_reachable`."""
+    with faults.asking(faults.address_of(client), "list streams"):
+        try:
+            clients.connect(client).list_streams(Limit=1)
+        except ClientError as error:
+            # Rights may be given for single streams; whether they suffice shows when those are read.
+            if faults.passes(error):
+                raise
+
+
 def observe(client: Mapping[str, str], topics: Collection[str]) -> KinesisSource:
     """Streams for whoever only looks: nothing is registered for that."""
     return KinesisSource({**client, "consumer_type": SHARED}, Reading(tuple(topics)))
