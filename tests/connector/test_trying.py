@@ -7,7 +7,7 @@ import json
 from tests.pipes.default.chunks import columns, listed, struct
 
 from frazil.connector.trying import Trying, batch_of
-from frazil.model import Conversion
+from frazil.model import Conversion, Layout, LayoutTransform, PartitionField
 from frazil.pipes.default.pipe import DefaultPipe
 
 
@@ -39,3 +39,18 @@ def test_variants_and_bytes_at_any_depth_are_shown_as_what_they_are() -> None:
     }
     assert refused.reject is not None
     assert refused.reject.column == "f"
+
+
+def test_a_value_that_no_partition_of_its_table_takes_is_shown_as_a_reject() -> None:
+    n, x = shape = columns(n="long", x="decimal(4,0)")
+    layout = Layout((PartitionField("x_trunc", x.id, LayoutTransform("truncate", 10)),))
+    pipe = DefaultPipe(shape, Conversion())
+
+    with Trying(pipe, Conversion(), "orders", layout) as trying:
+        refused, shown = trying.each([batch_of([b'{"n": 1, "x": -9999}', b'{"n": 2, "x": -9990}'], "orders")])
+
+    assert refused.reject is not None
+    assert (refused.reject.column, refused.row) == (x.name, None)
+    assert "truncate[10]" in refused.reject.reason
+    assert shown.row is not None
+    assert {name: json.loads(text) for name, text in shown.row.items()} == {n.name: 2, x.name: -9990}

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, TruncateTransform
 from pyiceberg.types import LongType
-from tests.pipes.default.chunks import Worker, columns, struct
+from tests.pipes.default.chunks import NOW, TOPIC, Worker, batch, columns, struct
+from tests.pipes.sql.landing import compiled, create
 from tests.support.open_files import at_most
 
 from frazil.layout import hashing
 from frazil.layout.partitions import Partition
-from frazil.model import Column, Layout, LayoutTransform, PartitionField, SortField
+from frazil.layout.sources import unwritable
+from frazil.model import Column, Conversion, Layout, LayoutTransform, PartitionField, SortField
+from frazil.pipes.base import Pipe
+from frazil.pipes.default.pipe import DefaultPipe
+from frazil.pipes.sql.pipe import SqlPipe
 from frazil.pipes.types import sql_type
+from frazil.records.convert import RecordConverter
 from frazil.sql import ident
 from frazil.staging.partitioned import PartitionedRows
+from frazil.staging.project import Projector
 from frazil.staging.rows import ChunkFiles, PartitionFiles
 
 IDENTITY = LayoutTransform("identity")
@@ -223,3 +232,103 @@ def test_however_many_partitions_there_are_one_file_is_open_at_a_time(
     partition_of = theirs.transform(LongType())
     assert sorted(partitions) == sorted([*{(partition_of(x),) for x, _ in sent}] * files_each)
     assert sorted(landed) == sorted(sent)
+
+
+LEAST = {
+    "decimal(9,2)": "-9999999.99",
+    "decimal(18,0)": "-" + "9" * 18,
+    "decimal(38,0)": "-" + "9" * 38,
+    "decimal(38,38)": "-0." + "9" * 38,
+}
+
+
+def piped(kind: str, shape: tuple[Column, ...]) -> Pipe:
+    """A pipe that brings the keys of records to the columns of their names: the default one, or a user's."""
+    if kind == "default":
+        return DefaultPipe(shape, Conversion())
+    return SqlPipe(compiled(create("$1:n, $1:x"), shape), shape, Conversion())
+
+
+@pytest.mark.parametrize("pipe", ["default", "user's"])
+@pytest.mark.parametrize("kind", LEAST)
+def test_a_value_that_no_partition_takes_is_a_reject_and_its_neighbours_land(
+    worker: Worker, pipe: str, kind: str
+) -> None:
+    n, x = shape = columns(n="long", x=kind)
+    layout = by((n, LayoutTransform("bucket", 4)), (x, LayoutTransform("truncate", 10)))
+    hashing.teach(worker.connection, layout)
+    held = PartitionedRows(worker.connection, shape, layout, worker.scratch)
+    records = [f'{{"n": {n}, "x": {value}}}' for n, value in enumerate(["0", f'"{LEAST[kind]}"', "null"])]
+    converted = RecordConverter(Conversion()).convert(batch(records), NOW)
+
+    projector = Projector(worker.connection, piped(pipe, shape), TOPIC, PartitionFiles(held, 10**9))
+    done = projector.project(converted.table, converted.records, worker.scratch / "unused.parquet")
+
+    assert sorted(row for rows in found(worker, held).values() for row in rows) == [(0, 0), (2, None)]
+    (reject,) = done.rejects
+    assert (reject.offset, reject.column) == (1, "x")
+    assert reject.reason == (
+        f"the table is partitioned by x, and truncate[10] of the value is out of the range of {kind}"
+    )
+
+
+@pytest.mark.parametrize("kind", LEAST)
+@pytest.mark.parametrize("is_partitioned", [False, True])
+def test_the_least_decimal_is_sorted_before_all_others(worker: Worker, kind: str, is_partitioned: bool) -> None:
+    n, x = shape = columns(n="long", x=kind)
+    order = (SortField(x.id, LayoutTransform("truncate", 10)),)
+    statement = selected(shape, "1, '0'", f"1, '{LEAST[kind]}'", "1, NULL")
+    path = worker.scratch / "sorted.parquet"
+    if is_partitioned:
+        held = PartitionedRows(worker.connection, shape, by((n, IDENTITY), order=order), worker.scratch)
+        held.take(statement, 1)
+        (rows,) = found(worker, held).values()
+    else:
+        ChunkFiles(worker.connection, shape, Layout((), order)).take(statement, 1, path)
+        rows = worker.read(path)
+
+    assert [value for _, value in rows if value is not None] == [Decimal(LEAST[kind]), 0]
+
+
+EXTREMES = {
+    "int": ["-2147483648", "2147483647"],
+    "long": ["-9223372036854775808", "9223372036854775807"],
+    "float": ["NaN", "Infinity", "-Infinity", "-0.0", "3.4028234e38", "1e-45"],
+    "double": ["NaN", "Infinity", "-Infinity", "-0.0", "1.7976931348623157e308", "5e-324"],
+    "boolean": ["true", "false"],
+    "date": ["0001-01-01", "9999-12-31"],
+    "time": ["00:00:00", "23:59:59.999999"],
+    "timestamp": ["0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"],
+    "timestamptz": ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"],
+    "timestamp_ns": ["1677-09-21T00:12:43.145225", "2262-04-11T23:47:16.854775806"],
+    "timestamptz_ns": ["1677-09-21T00:12:43.145225Z", "2262-04-11T23:47:16.854775806Z"],
+    "decimal(38,0)": ["-1", "9" * 38],
+    "string": ["", "\u0001", "..", "/", "\U0001f600" * 3, "a" * 5000],
+    "binary": ["", "00", "ff" * 5000],
+    "fixed[3]": ["000000", "ffffff"],
+    "uuid": ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
+}
+TRANSFORMS = [
+    *(LayoutTransform(name) for name in ("identity", "void", "year", "month", "day", "hour")),
+    *(LayoutTransform(name, size) for name in ("bucket", "truncate") for size in (1, 10, 2**31 - 1)),
+]
+
+
+@pytest.mark.parametrize("kind", EXTREMES)
+def test_every_transform_takes_the_ends_of_its_types(worker: Worker, kind: str) -> None:
+    _, x = shape = columns(n="long", x=kind)
+    layouts = [by((x, each), order=(SortField(x.id, each),)) for each in TRANSFORMS]
+    records = [orjson.dumps({"n": n, "x": value}).decode() for n, value in enumerate([*EXTREMES[kind], None])]
+    converted = RecordConverter(Conversion()).convert(batch(records), NOW)
+    for layout in layouts:
+        if unwritable(layout, shape):
+            continue
+        hashing.teach(worker.connection, layout)
+        held = PartitionedRows(worker.connection, shape, layout, worker.scratch)
+        projector = Projector(worker.connection, piped("default", shape), TOPIC, PartitionFiles(held, 10**9))
+
+        done = projector.project(converted.table, converted.records, worker.scratch / "unused.parquet")
+
+        assert [*done.rejects] == []
+        numbers = [n for rows in found(worker, held).values() for n, _ in rows]
+        assert sorted(numbers) == [*range(len(records))], layout

@@ -167,7 +167,7 @@ def _explained(found: _Found, conversion: Conversion, topic: str, records: Seque
     shape = replace(found.table.shape(), evolves=False)
     spec = _compiled(found, shape.columns, conversion)
     pipe = pipe_of(shape, spec, conversion)
-    with Trying(pipe, conversion, topic) as trying:
+    with Trying(pipe, conversion, topic, shape.layout) as trying:
         trials = tuple(trying.each(records))
         statement = trying.statement
         if statement is None:

@@ -14,12 +14,16 @@ from typing import Final, Self
 import duckdb
 import pyarrow as pa
 
-from frazil.model import Column, Conversion, PartitionId, Primitive, RecordOffset, Reject
+from frazil.layout import hashing
+from frazil.layout.partitions import PartitionKey, partition_keys
+from frazil.model import PLAIN_LAYOUT, Column, Conversion, Layout, PartitionId, Primitive, RecordOffset, Reject
 from frazil.pipes.base import Pipe
 from frazil.pipes.types import VARIANT, file_name, is_bytes
 from frazil.records import batches
 from frazil.records.convert import RecordConverter
+from frazil.records.rejects import RejectReason
 from frazil.sql import ident, literal
+from frazil.staging.partitioned import unplaced
 from frazil.staging.project import Projected, Projector
 from frazil.staging.rewriting import needs_rewriting
 from frazil.staging.worker import locked_down
@@ -87,11 +91,12 @@ def batch_of(values: Sequence[bytes], topic: str) -> pa.RecordBatch:
 class Trying:
     """A pipe, and a DuckDB to run its statement in as a worker would; as a context manager it leaves nothing behind."""
 
-    def __init__(self, pipe: Pipe, conversion: Conversion, topic: str) -> None:
-        """Try records of `topic`, converted as `conversion` says."""
+    def __init__(self, pipe: Pipe, conversion: Conversion, topic: str, layout: Layout = PLAIN_LAYOUT) -> None:
+        """Try records of `topic`, converted as `conversion` says, for a table of a `layout`."""
         self._scratch = Path(tempfile.mkdtemp(prefix="frazil-explain-"))
         self._connection = locked_down(self._scratch)
-        self._kept = _KeptRow(self._connection, pipe.columns)
+        hashing.teach(self._connection, layout)
+        self._kept = _KeptRow(self._connection, pipe.columns, partition_keys(layout, pipe.columns))
         self._projector = Projector(self._connection, pipe, topic, self._kept)
         self._converter = RecordConverter(conversion)
 
@@ -152,19 +157,26 @@ class _KeptRow:
 
     connection: duckdb.DuckDBPyConnection
     columns: tuple[Column, ...]
+    keys: tuple[PartitionKey, ...]
+    """What partitions are told apart by: computing it fails for a row that belongs to none."""
+
     statement: str | None = None
     row: dict[str, str] | None = None
 
     def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (one row is never too much)
         """Keep the row."""
         self.statement = select
-        cells = ", ".join(_as_json(column) for column in self.columns)
+        cells = ", ".join([*map(_as_json, self.columns), *(key.sql for key in self.keys)])
         source = f"({select})"
         if needs_rewriting(self.columns):
             copy(self.connection, select, self.columns, path)
             source = f"read_parquet({literal(str(path))})"
         (found,) = self.connection.execute(f"SELECT {cells} FROM {source}").fetchall()
-        self.row = {column.name: text or "null" for column, text in zip(self.columns, found, strict=True)}
+        self.row = {column.name: text or "null" for column, text in zip(self.columns, found, strict=False)}
+
+    def unplaced(self, select: str) -> Mapping[int, RejectReason]:
+        """Why the row belongs to no partition."""
+        return unplaced(self.connection, self.keys, self.columns, select)
 
     def due(self) -> Iterator[Written]:
         """Write nothing."""

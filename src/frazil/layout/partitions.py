@@ -12,7 +12,7 @@ from urllib.parse import quote_plus
 import numpy as np
 
 from frazil.layout.sources import sources
-from frazil.layout.transforms import result_type, transformed
+from frazil.layout.transforms import result_type, sorting, transformed
 from frazil.model import Column, Layout, PartitionField, PartitionValue, Primitive
 from frazil.pipes.types import is_bytes, sql_type
 
@@ -52,6 +52,19 @@ class PartitionKey:
     def sql_type(self) -> str:
         """The DuckDB type of `sql`."""
         return "VARCHAR" if self.type.name in _FLOATING else sql_type(self.type)
+
+    @property
+    def is_missing(self) -> str:
+        """SQL for whether `sql` fails: rows for which it does belong to no partition."""
+        return f"TRY(struct_pack(v := {self.sql})) IS NULL"
+
+    @property
+    def reason(self) -> str:
+        """Why a row for which `sql` fails belongs to no partition."""
+        return (
+            f"the table is partitioned by {self.field.name}, and {self.field.transform} of the value is out of the "
+            f"range of {self.type}"
+        )
 
     def listed(self, key: str) -> str:
         """SQL that turns one of the values of `sql` into what `partition` takes."""
@@ -166,7 +179,7 @@ def order_by(layout: Layout, columns: Sequence[Column], names: Sequence[str] | N
         if source is not None and field.transform.name != "void":
             direction = "DESC" if field.descending else "ASC"
             nulls = "FIRST" if field.nulls_first else "LAST"
-            terms.append(f"{transformed(field.transform, source.sql, source.type)} {direction} NULLS {nulls}")
+            terms.append(f"{sorting(field.transform, source.sql, source.type)} {direction} NULLS {nulls}")
     return ", ".join(terms)
 
 

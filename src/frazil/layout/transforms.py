@@ -44,6 +44,13 @@ def transformed(transform: LayoutTransform, value: str, kind: Primitive) -> str:
             raise ValueError(f"no transform is called {name}")
 
 
+def sorting(transform: LayoutTransform, value: str, kind: Primitive) -> str:
+    """SQL that orders values as what the transform makes of them does; it fails for no value."""
+    if transform.name == "truncate" and kind.name == "decimal":
+        return _cut_unscaled(value, transform.parameter)
+    return transformed(transform, value, kind)
+
+
 def result_type(transform: LayoutTransform, kind: Primitive) -> Primitive:
     """The Iceberg type of what a transform makes of a value of that type."""
     match transform.name:
@@ -90,13 +97,18 @@ def _truncated_whole(value: str, bits: int, width: int) -> str:
 
 
 def _truncated_decimal(value: str, kind: Primitive, width: int) -> str:
-    """SQL that makes the unscaled value a multiple of the width."""
-    # With its unscaled digits as a text, a decimal of 38 digits is a whole number without any loss.
-    unscaled = f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"
-    cut = f"({unscaled} - {_remainder(unscaled, width)})"
+    """SQL that makes the unscaled value a multiple of the width; it fails if that has more digits than the type."""
+    cut = _cut_unscaled(value, width)
     if not kind.scale:
         return f"CAST({cut} AS DECIMAL({kind.precision},0))"
     return f"CAST({_with_point(cut, kind.scale)} AS DECIMAL({kind.precision},{kind.scale}))"
+
+
+def _cut_unscaled(value: str, width: int) -> str:
+    """SQL for the largest multiple of the width that is not above a decimal's unscaled value."""
+    # With its unscaled digits as a text, a decimal of 38 digits is a whole number without any loss.
+    unscaled = f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"
+    return f"({unscaled} - {_remainder(unscaled, width)})"
 
 
 def _with_point(whole: str, scale: int) -> str:

@@ -10,19 +10,41 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
-from frazil.layout.partitions import Partition, order_by, partition, partition_keys
+from frazil.layout.partitions import Partition, PartitionKey, order_by, partition, partition_keys
 from frazil.model import Column, Layout
 from frazil.pipes.types import file_name, sql_type
+from frazil.records.rejects import RejectReason
 from frazil.sql import ident
 from frazil.staging.write import Written, copy
 
 _names = itertools.count(1)
+
+
+def unplaced(
+    connection: duckdb.DuckDBPyConnection, keys: Sequence[PartitionKey], columns: Sequence[Column], select: str
+) -> dict[int, RejectReason]:
+    """Why rows that a statement yields belong to no partition, by their places in what it yields.
+
+    Raises:
+        duckdb.Error: what the statement fails with.
+    """
+    if not keys:
+        return {}
+    flags = ", ".join(f"{key.is_missing} AS k{number}" for number, key in enumerate(keys))
+    found = connection.sql(f"SELECT {flags} FROM ({select})").to_arrow_table()
+    names = {column.id: column.name for column in columns}
+    return {
+        row: RejectReason(key.reason, names.get(key.field.source))
+        for key, flag in zip(keys, found.columns, strict=True)
+        for row, is_missing in enumerate(flag.to_pylist())
+        if is_missing
+    }
 
 
 class PartitionedRows:
@@ -54,6 +76,14 @@ class PartitionedRows:
         keys = "".join(f", {key.sql}" for key in self._keys)
         self._connection.execute(f"INSERT INTO {self._held} SELECT *{keys} FROM ({select})")
         self.bytes += size
+
+    def unplaced(self, select: str) -> dict[int, RejectReason]:
+        """Why rows that a statement yields belong to no partition, by their places in what it yields.
+
+        Raises:
+            duckdb.Error: what the statement fails with.
+        """
+        return unplaced(self._connection, self._keys, self._columns, select)
 
     def write(self) -> Iterator[Written]:
         """Write what is held, a file for each partition, and hold nothing any more."""

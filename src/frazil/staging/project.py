@@ -116,14 +116,27 @@ class Projector:
             if not chunk.count:
                 return None
             try:
-                chunk.register()
-                return self._rows.take(select, chunk.size, path)
+                return self._take(chunk, select, path)
             except _UNREADABLE as error:
                 path.unlink(missing_ok=True)
                 failure = error
         if failure is not None and not chunk.is_outgrown:
             raise failure
         return None
+
+    def _take(self, chunk: Chunk, select: str, path: Path) -> Written | None:
+        """Write what a statement yields, without the rows that belong to no file of the table."""
+        chunk.register()
+        try:
+            return self._rows.take(select, chunk.size, path)
+        except _UNREADABLE:
+            unplaced = self._rows.unplaced(select)
+            if not unplaced:
+                raise
+        rows = chunk.rows()
+        chunk.reject({rows[place]: reason for place, reason in unplaced.items()})
+        chunk.register()
+        return self._rows.take(select, chunk.size, path) if chunk.count else None
 
     def _statements(self, chunk: Chunk) -> Iterator[str]:
         """The pipe's, and its last one again once each record has been diagnosed."""

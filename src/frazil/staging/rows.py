@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,6 +12,7 @@ import duckdb
 from frazil.layout import hashing
 from frazil.layout.partitions import is_partitioned, order_by, the_only_partition
 from frazil.model import PLAIN_LAYOUT, Column, Layout, WriteShape
+from frazil.records.rejects import RejectReason
 from frazil.staging.partitioned import PartitionedRows
 from frazil.staging.write import Written, copy
 
@@ -32,6 +33,13 @@ class Rows(Protocol):
             select: the statement. If it fails, nothing of what it yielded is kept, but perhaps a file at `path`.
             size: bytes of the records that it reads.
             path: for the file, if there is to be one for these rows alone; then that comes back.
+
+        Raises:
+            duckdb.Error: what the statement fails with.
+        """
+
+    def unplaced(self, select: str) -> Mapping[int, RejectReason]:
+        """Why rows that a statement yields belong to no file of the table, by their places in what it yields.
 
         Raises:
             duckdb.Error: what the statement fails with.
@@ -65,6 +73,10 @@ class ChunkFiles:
             select = f"SELECT * FROM ({select}) ORDER BY {self._order}"
         return replace(copy(self._connection, select, self._columns, path), partition=self._partition)
 
+    def unplaced(self, select: str) -> Mapping[int, RejectReason]:  # noqa: ARG002 (the protocol's)
+        """Find none: a file takes all rows."""
+        return {}
+
     def due(self) -> Iterator[Written]:
         """Write nothing."""
         yield from ()
@@ -88,6 +100,10 @@ class PartitionFiles:
     def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (files are for partitions)
         """Hold the rows."""
         self._held.take(select, size)
+
+    def unplaced(self, select: str) -> Mapping[int, RejectReason]:
+        """Why rows belong to no partition."""
+        return self._held.unplaced(select)
 
     def due(self) -> Iterator[Written]:
         """Write what is held, if it is as much as may be."""

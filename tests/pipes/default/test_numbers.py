@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
 
 from .chunks import REJECTED, column, fates
 from .conftest import MakeTable
+
+LONG = Context(prec=40)
 
 TRUE = [
     "true",
@@ -320,3 +322,15 @@ def test_a_uuid_is_32_hexadecimal_digits_with_or_without_hyphens(make_table: Mak
     }
 
     assert fates(make_table(column("x", "uuid")), values) == values
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(38, 0), (38, 38), (38, 10), (30, 2)])
+def test_a_decimal_of_more_than_28_digits_takes_its_ends_however_they_are_written(
+    make_table: MakeTable, precision: int, scale: int
+) -> None:
+    end = Decimal(10**precision - 1).scaleb(-scale, LONG)
+    texts = [f'"  {end:f} "', f"{end:e}", f'"-{end:f}"', f'"{end:f}0"', f'"1{end:f}"']
+
+    found = fates(make_table(column("x", f"decimal({precision},{scale})")), texts)
+
+    assert [*found.values()] == [end, end, end.copy_negate(), end if scale else REJECTED, REJECTED]

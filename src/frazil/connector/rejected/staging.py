@@ -126,7 +126,7 @@ class Restaging:
             through = pipe_of(
                 replace(shape, evolves=self._evolves(shape)), pipe, self._settings.conversion, budget, rules
             )
-            with Trying(through, self._settings.conversion, topic) as trying:
+            with Trying(through, self._settings.conversion, topic, shape.layout) as trying:
                 yield from trying.each([batch])
 
     def _staged(self, topic: str, batch: pa.RecordBatch) -> tuple[StagedTable, list[Reject]]:

@@ -80,7 +80,8 @@ def decimal(kind: Primitive, value: Any, *, rounds: bool) -> str:
     nearest = number.quantize(Decimal(1).scaleb(-kind.scale), context=_WIDE)
     if nearest != number and not rounds:
         raise CoercionError(f"{shown(value)} has more than {kind.scale} digits after the point")
-    if abs(nearest) >= Decimal(10) ** (kind.precision - kind.scale):
+    # `abs` would round to 28 digits.
+    if nearest.copy_abs() >= Decimal(10) ** (kind.precision - kind.scale):
         raise _out_of_range(value, str(kind))
     return f"{nearest or abs(nearest):f}"
 
