@@ -45,7 +45,6 @@ def landed(broker: KafkaBroker, worker: Path, tmp_path_factory: pytest.TempPathF
         name="fruit-sink",
         connector__class="com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector",
         topics="fruit",
-        snowflake__topic2table__map="fruit:fruit",
         snowflake__url__name="acme.snowflakecomputing.com",
         snowflake__private__key="MIIabc",
     )

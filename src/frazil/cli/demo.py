@@ -33,7 +33,6 @@ _CONNECTOR = """\
 name=orders-demo
 connector.class=com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector
 topics={topic}
-snowflake.topic2table.map={topic}:{topic}
 key.converter=org.apache.kafka.connect.storage.StringConverter
 value.converter=org.apache.kafka.connect.json.JsonConverter
 value.converter.schemas.enable=false

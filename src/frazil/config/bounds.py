@@ -99,7 +99,6 @@ OF_KEYS: Mapping[str, Bound] = {
     "snowflake.streaming.max.memory.limit.bytes": _number(-1),
     "snowflake.streaming.metrics.prometheus.enable": _FLAG,
     "snowflake.streaming.metrics.prometheus.port": _PORT,
-    "snowflake.streaming.validate.compatibility.with.classic": _FLAG,
     "snowflake.test.rebalancing": _FLAG,
     "snowflake.url.name": _matching(
         "an address such as account.region.snowflakecomputing.com:443",

@@ -104,7 +104,6 @@ NO_EFFECT: Mapping[str, str] = {
     "snowflake.streaming.metrics.prometheus.enable": _PROMETHEUS,
     "snowflake.streaming.metrics.prometheus.host": _PROMETHEUS,
     "snowflake.streaming.metrics.prometheus.port": _PROMETHEUS,
-    "snowflake.streaming.validate.compatibility.with.classic": "frazil compares no file with the classic connector's",
     "task_id": "Kafka Connect sets it for its own tasks",
     "tasks.max.enforce": "tasks.max is always kept",
 }

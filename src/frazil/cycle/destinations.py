@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import structlog
+
 from frazil.config import ConnectorSettings
 from frazil.errors import FrazilError, TableMissing, TableNameRefused, Terminal, Transient
 from frazil.model import TableName
@@ -13,7 +15,9 @@ from frazil.pipes.stored import PREFIX, matching
 from frazil.sources.base import TopicFacts
 from frazil.tables.base import TableCatalog
 from frazil.tables.defaults import DEFAULT_NAMESPACE
-from frazil.tables.rules.names import meant
+from frazil.tables.rules.names import meant, nearest
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,20 @@ class Destinations:
 
     generated: dict[str, TableName] = field(default_factory=dict)
     """The tables of those topics whose tables have no names but those generated from the topics'."""
+
+    near: dict[TableName, TableName] = field(default_factory=dict)
+    """Missing tables, each with the existing table whose name differs from theirs only by case."""
+
+    def warn(self, connector: str) -> None:
+        """Log the missing tables whose names differ only by case from those of existing tables."""
+        for name, existing in self.near.items():
+            _log.warning(
+                "a table is missing, and the name of an existing table differs only by case",
+                connector=connector,
+                table=str(name),
+                existing=str(existing),
+                topics=sorted(each.topic for each in self.topics[name]),
+            )
 
 
 Routing: TypeAlias = Callable[[ConnectorSettings, TableCatalog, Sequence[TopicFacts]], Destinations]
@@ -59,6 +77,8 @@ def destinations(settings: ConnectorSettings, catalog: TableCatalog, topics: Seq
                 found.generated[each.topic] = name
             if failure is not None:
                 found.errors[name] = failure
+            if other := nearest(name, existing):
+                found.near[name] = other
         found.topics.setdefault(name, []).append(each)
     return found
 

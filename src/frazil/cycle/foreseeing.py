@@ -14,12 +14,13 @@ from frazil.tables.base import TableCatalog
 
 
 def obstacles(settings: ConnectorSettings, catalog: TableCatalog) -> list[FrazilError]:
-    """Every obstacle there is; nothing is created or changed.
+    """Every obstacle there is; nothing is created or changed. Missing tables with confusing names are logged.
 
     Topics that the configuration names by a pattern are known to the broker only, and their tables are not looked at.
     """
     # Their ids and partitions would be the broker's to tell.
     found = destinations(settings, catalog, [TopicFacts(topic, "", "", ()) for topic in settings.source.topics])
+    found.warn(settings.name)
     obstacles = (
         found.errors.get(name) or _obstacle(settings, catalog, name, [each.topic for each in topics])
         for name, topics in found.topics.items()

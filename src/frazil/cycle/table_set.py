@@ -82,6 +82,7 @@ class TableSet:
         if not new:
             return
         found = self._opener.destinations(new)
+        found.warn(self._connector)
         found.errors.update(self._shared(found.generated, {each.topic for each in facts}))
         for each in new:
             self._tables_of[each.topic] = {name for name, mine in found.topics.items() if each in mine}

@@ -26,6 +26,13 @@ def meant(
     return TableName(namespace, matching((table.name for table in existing), name) or name.upper())
 
 
+def nearest(name: TableName, existing: Collection[TableName]) -> TableName | None:
+    """The existing table whose name differs from that of a missing table only by case, if there is one."""
+    if name in existing:
+        return None
+    return next((each for each in sorted(existing) if each.name.lower() == name.name.lower()), None)
+
+
 def matching(existing: Iterable[str], name: str) -> str | None:
     """The existing name that an unquoted `name` means: the one equal ignoring case, upper case first."""
     found = sorted(each for each in existing if each.lower() == name.lower())
