@@ -10,6 +10,7 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
+from frazil.sources.kinesis.answers import check_answers
 from frazil.sources.kinesis.roles import with_role
 
 _CONNECT: Final = 10
@@ -85,7 +86,9 @@ def _connected(own: boto3.Session, client: Mapping[str, str], service: str) -> A
         max_pool_connections=_AT_ONCE,
         user_agent_extra=f"frazil/{_NO_TOKEN.sub('-', client.get('application', ''))}",
     )
-    return own.client(service, endpoint_url=endpoint, config=config)
+    client_ = own.client(service, endpoint_url=endpoint, config=config)
+    check_answers(client_)
+    return client_
 
 
 def _key(client: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -9,22 +9,28 @@ from typing import Any, Final
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
-    ConnectTimeoutError,
+    ConnectionError,  # noqa: A004 (botocore's, of which those of TLS and of proxies are)
     CredentialRetrievalError,
-    EndpointConnectionError,
     HTTPClientError,
     NoCredentialsError,
     PartialCredentialsError,
 )
 
 from frazil.errors import FrazilError, StreamCredentialsMissing, StreamRefused, StreamUnavailable
+from frazil.sources.kinesis.answers import UnreadableAnswer
 
 THROTTLED: Final = frozenset(
     {
         "ProvisionedThroughputExceededException",
         "LimitExceededException",
-        "ThrottlingException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
         "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
         "KMSThrottlingException",
     }
 )
@@ -46,8 +52,21 @@ GONE: Final = "ResourceNotFoundException"
 EXPIRED: Final = "ExpiredIteratorException"
 UNFIT: Final = "InvalidArgumentException"
 
-_PASSING: Final = frozenset({"InternalFailure", "InternalFailureException", "ServiceUnavailable", "RequestTimeout"})
+_PASSING: Final = frozenset(
+    {
+        "InternalFailure",
+        "InternalFailureException",
+        "ServiceUnavailable",
+        "RequestTimeout",
+        "RequestTimeoutException",
+    }
+)
+_PASSING_STATUS: Final = frozenset({408, 429})
+"""A request that took too long to arrive, and one too many, whoever answered it."""
+
 _SERVER: Final = 500
+_UNTRUSTED: Final = "certificate verify failed"
+"""What TLS says of a certificate that our settings do not trust."""
 
 
 def code(error: Exception) -> str:
@@ -56,16 +75,20 @@ def code(error: Exception) -> str:
 
 
 def passes(error: Exception) -> bool:
-    """Whether an error goes away by itself: the service does not answer, has trouble of its own, or is busy."""
-    if _is_unsendable(error):
-        return False
+    """Whether an error goes away by itself.
+
+    The service does not answer, has trouble of its own, or is busy; or what answered was not the service.
+    """
+    if isinstance(error, (HTTPClientError, ConnectionError)):
+        return not _is_unsendable(error) and _UNTRUSTED not in str(error).lower()
     # What gives credentials to a machine, or runs to get some, may be there again a minute later.
-    if isinstance(error, (HTTPClientError, EndpointConnectionError, ConnectTimeoutError, CredentialRetrievalError)):
+    if isinstance(error, (UnreadableAnswer, CredentialRetrievalError)):
         return True
     if not isinstance(error, ClientError):
         return False
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return code(error) in THROTTLED or code(error) in _PASSING or status >= _SERVER
+    is_passing = status >= _SERVER or status in _PASSING_STATUS
+    return is_passing or code(error) in THROTTLED or code(error) in _PASSING
 
 
 def cause(error: Exception) -> str:

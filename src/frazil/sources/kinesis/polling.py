@@ -16,6 +16,7 @@ from frazil.model import Range, StageFailure
 from frazil.sources.base import ReadFailed
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.iterators import iterator_at
+from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.pace import Pace
 from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, at_record, bounds
 from frazil.sources.kinesis.pulling import Answer, Puller
@@ -40,6 +41,7 @@ class PollingShard:
         puller: Puller,
         wanted: Range,
         arn: str | None,
+        shards: ListedShards,
         rate: int,
         window: float,
         wait: Callable[[float], bool],
@@ -51,6 +53,7 @@ class PollingShard:
             puller: what asks for records.
             wanted: what to read.
             arn: the stream's, where it is not known by its name.
+            shards: says whether the shard has ended.
             rate: bytes a second that the shard may be asked for.
             window: seconds for which new calls are made.
             wait: waits some seconds; whether to stop now.
@@ -60,6 +63,7 @@ class PollingShard:
         self._partition = wanted.partition
         self._start, self._end = bounds(wanted)
         self._arn = arn
+        self._shards = shards
         self._hints = self._end.hints or _NO_HINTS
         self._pace = Pace(rate, self._hints.not_before)
         self._deadline = time.monotonic() + (max(window, _PATIENCE) if self._end.mark == Mark.SEQUENCE else window)
@@ -80,6 +84,8 @@ class PollingShard:
                 iterator = self._iterator or self._new_iterator()
                 asked = time.monotonic()
                 answer = self._puller.pull(iterator, self._arn)
+                if answer.iterator is None:
+                    self._shards.require_end("GetRecords", str(self._partition.partition), answer.children)
             except (ClientError, BotoCoreError) as error:
                 if faults.code(error) in faults.HELD:
                     return self._outcome(read_through, held=faults.code(error))

@@ -14,6 +14,7 @@ from frazil.model import SourcePartition
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
 from frazil.sources.kinesis.iterators import iterator_at
+from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.positions import END
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.standstill import Standstill
@@ -88,6 +89,9 @@ class Prober:
             return
         asked = known.young_iterator or iterator_at(self._client, partition, arn, known.covered)
         answer = self._puller.pull(asked, arn)
+        if answer.iterator is None:
+            shards = ListedShards(self._client, partition.topic, arn)
+            shards.require_end("GetRecords", str(partition.partition), answer.children)
         now = time.monotonic()
         self._clock.hear(answer.date)
         self._watch.hold(partition, None)

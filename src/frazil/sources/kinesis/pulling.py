@@ -8,13 +8,14 @@ from __future__ import annotations
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import orjson
 
+from frazil.sources.kinesis.answers import date_of, reading
 from frazil.sources.kinesis.shard_reading import RawRecord
 
+_OPERATION: Final = "GetRecords"
 _KEY: Final = "frazil"
 """Where the answer is that was read here, among what botocore gives."""
 
@@ -30,13 +31,16 @@ class Answer:
     """Bytes of data and partition keys."""
 
     iterator: str | None
-    """The next shard iterator; None at the end of the shard."""
+    """The next shard iterator; None at the end of the shard, if the service has not left it out by mistake."""
 
     behind: int
     """How far the answer is from the newest record of the shard, in ms."""
 
     date: int
     """When the service gave it, in ms since the epoch; of whole seconds, never later."""
+
+    children: Sequence[str] = ()
+    """At the end of the shard, those that go on, where the service names them."""
 
 
 class Puller:
@@ -54,30 +58,28 @@ class Puller:
 
         Raises:
             ClientError, HTTPClientError: as botocore says.
+            UnreadableAnswer: the answer is not one of the service, or lacks something.
         """
         named = {} if arn is None else {"StreamARN": arn}
         answer = self._client.get_records(ShardIterator=iterator, Limit=self._limit, **named)
-        document = answer[_KEY]
-        found = [record_of(each) for each in document["Records"]]
-        return Answer(
-            found,
-            sum(len(each.data) + len(each.key or "") for each in found),
-            document.get("NextShardIterator"),
-            int(document.get("MillisBehindLatest") or 0),
-            date_of(answer),
-        )
-
-
-def date_of(answer: Mapping[str, Any]) -> int:
-    """When the service gave an answer, in ms since the epoch; of whole seconds, never later."""
-    stamp = answer["ResponseMetadata"]["HTTPHeaders"]["date"]
-    return int(parsedate_to_datetime(stamp).timestamp()) * 1000
+        with reading(_OPERATION):
+            document = answer[_KEY]
+            found = [record_of(each) for each in document["Records"]]
+            return Answer(
+                found,
+                sum(len(each.data) + len(each.key or "") for each in found),
+                document.get("NextShardIterator"),
+                int(document["MillisBehindLatest"]),
+                date_of(answer["ResponseMetadata"]["HTTPHeaders"], _OPERATION),
+                children_of(document),
+            )
 
 
 def _read(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
     """Read an answer in botocore's place, and leave it an empty one."""
     if response_dict["status_code"] < _ERROR:
-        customized_response_dict[_KEY] = orjson.loads(response_dict["body"])
+        with reading(_OPERATION):
+            customized_response_dict[_KEY] = orjson.loads(response_dict["body"])
         response_dict["body"] = b"{}"
 
 
@@ -86,6 +88,11 @@ def record_of(document: Mapping[str, Any]) -> RawRecord:
     return RawRecord(
         document["SequenceNumber"],
         round(document["ApproximateArrivalTimestamp"] * 1000),
-        a2b_base64(document["Data"]),
+        a2b_base64(document["Data"], strict_mode=True),
         document.get("PartitionKey"),
     )
+
+
+def children_of(document: Mapping[str, Any]) -> list[str]:
+    """The shards that go on, as the JSON of answers and events has them; none before the end of a shard."""
+    return [str(each["ShardId"]) for each in document.get("ChildShards") or ()]

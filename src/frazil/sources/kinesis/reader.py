@@ -21,7 +21,7 @@ from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.fan_out.consumers import consumer_of
 from frazil.sources.kinesis.fan_out.shard import FanOutShard
 from frazil.sources.kinesis.fan_out.subscription import Subscriber
-from frazil.sources.kinesis.hash_keys import HashKeys
+from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.polling import PollingShard
 from frazil.sources.kinesis.positions import Hints, KinesisPosition, Mark, bounds, hinted, of_kinesis, of_offset
 from frazil.sources.kinesis.pulling import Puller
@@ -79,17 +79,18 @@ def open_reader(client: Mapping[str, str], ranges: Sequence[Range], most_bytes: 
     stream = ranges[0].partition.topic
     arn = client.get(f"arn.{stream}")
 
-    def polled(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
-        return PollingShard(connected, puller, wanted, arn, rate, window, wait)
+    shards = ListedShards(connected, stream, arn)
 
-    hash_keys = HashKeys(connected, stream, arn)
+    def polled(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
+        return PollingShard(connected, puller, wanted, arn, shards, rate, window, wait)
+
     consumer = consumer_of(client, stream)
     if consumer is None:
-        return RangeReader(ranges, most_bytes, polled, hash_keys)
-    return RangeReader(ranges, most_bytes, _sent(client, consumer, polled), hash_keys, _SENT_AT_ONCE)
+        return RangeReader(ranges, most_bytes, polled, shards)
+    return RangeReader(ranges, most_bytes, _sent(client, consumer, shards, polled), shards, _SENT_AT_ONCE)
 
 
-def _sent(client: Mapping[str, str], consumer: str, polled: Making) -> Making:
+def _sent(client: Mapping[str, str], consumer: str, shards: ListedShards, polled: Making) -> Making:
     """What subscribes to shards; a range whose end is known was read before, and a subscription would be too soon."""
     subscriber = Subscriber(client, consumer)
     window = int(client.get("fan_out_window_ms", 10_000)) / 1000
@@ -97,7 +98,7 @@ def _sent(client: Mapping[str, str], consumer: str, polled: Making) -> Making:
     def made(wanted: Range, wait: Callable[[float], bool]) -> ShardReading:
         _, end = bounds(wanted)
         if end.mark == Mark.NOW:
-            return FanOutShard(subscriber.subscribe, wanted, window, wait)
+            return FanOutShard(subscriber.subscribe, wanted, shards, window, wait)
         known = end.hints or Hints()
         return polled(replace(wanted, end=hinted(end, replace(known, not_before=0))), wait)
 
@@ -112,7 +113,7 @@ class RangeReader:
     """Reads the ranges of one task; afterwards `ranges` tells what was covered."""
 
     def __init__(
-        self, ranges: Sequence[Range], most_bytes: int, making: Making, hash_keys: HashKeys, at_once: int = _AT_ONCE
+        self, ranges: Sequence[Range], most_bytes: int, making: Making, shards: ListedShards, at_once: int = _AT_ONCE
     ) -> None:
         """Read ranges of one stream.
 
@@ -120,12 +121,12 @@ class RangeReader:
             ranges: what to read.
             most_bytes: bytes of records after which it is enough.
             making: gives what reads each of them.
-            hash_keys: tells those of shards, where a range does not.
+            shards: tells the hash keys of shards, where a range does not.
             at_once: how many ranges are read at the same time.
         """
         self._progress = [_Progress(each, StagedRange(each.partition, each.start, each.start)) for each in ranges]
         self._making = making
-        self._hash_keys = hash_keys
+        self._shards = shards
         self._at_once = at_once
         self._left_bytes = most_bytes
         self._came: queue.Queue[_Came] = queue.Queue(_AHEAD)
@@ -180,7 +181,7 @@ class RangeReader:
         start, end = bounds(each.wanted)
         partition = each.wanted.partition
         hinted = end.hints.hash_keys if end.hints else None
-        rows = unpacked(pulled.records, start, end, lambda: hinted or self._hash_keys.of(str(partition.partition)))
+        rows = unpacked(pulled.records, start, end, lambda: hinted or self._shards.hash_keys(str(partition.partition)))
         for piece in pieces(rows, _BATCH_BYTES):
             found = batch(partition.topic, str(partition.partition), piece)
             sizes = pc.binary_length(found.column("value"))

@@ -12,8 +12,11 @@ from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshabl
 from botocore.exceptions import ClientError, NoCredentialsError
 from botocore.session import get_session
 
+from frazil.sources.kinesis.answers import UnreadableAnswer, reading
+
 _SESSION_NAME: Final = "frazil"
 _METHOD: Final = "assume-role"
+_OPERATION: Final = "AssumeRole"
 
 
 class NoneToAssumeWith(NoCredentialsError):  # type: ignore[misc] # botocore has no types
@@ -58,8 +61,12 @@ def _fetching(
         create = partial(own._session.create_client, config=patience)  # noqa: SLF001
         fetcher = AssumeRoleCredentialFetcher(create, source, role, extra_args=extra)
         try:
-            found: dict[str, Any] = fetcher.fetch_credentials()
+            with reading(_OPERATION):
+                found: dict[str, Any] = fetcher.fetch_credentials()
         except ClientError as error:
+            if "Error" not in error.response:
+                # botocore reads an error page of a proxy as an error without a code and without a message.
+                raise UnreadableAnswer(operation=_OPERATION, problem="an error without a code") from error
             raise _naming(role, error) from error
         return found
 

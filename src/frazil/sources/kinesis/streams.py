@@ -17,8 +17,8 @@ from frazil.errors import StreamUnavailable
 from frazil.model import SourcePartition
 from frazil.sources.base import PartitionFacts, TopicFacts
 from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.answers import date_of
 from frazil.sources.kinesis.clock import ServiceClock
-from frazil.sources.kinesis.pulling import date_of
 
 _HOUR: Final = 3_600_000
 _STALE: Final = 60.0
@@ -246,7 +246,7 @@ class Streams:
             if faults.code(error) == faults.GONE:
                 return None
             raise
-        self._clock.hear(date_of(answer))
+        self._clock.hear(date_of(answer["ResponseMetadata"]["HTTPHeaders"], "DescribeStreamSummary"))
         summary: dict[str, Any] = answer["StreamDescriptionSummary"]
         return summary if summary["StreamStatus"] in _ALIVE else None
 
@@ -286,8 +286,7 @@ def _asked(ask: Callable[[], _Answer], *, is_patient: bool) -> _Answer:
 
 def _partition(shard: Mapping[str, Any]) -> PartitionFacts:
     parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
-    closed = "EndingSequenceNumber" in shard["SequenceNumberRange"]
-    return PartitionFacts(shard["ShardId"], tuple(each for each in parents if each), closed)
+    return PartitionFacts(shard["ShardId"], tuple(each for each in parents if each), is_closed(shard))
 
 
 def listed(client: Any, named: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -306,6 +305,11 @@ def listed(client: Any, named: Mapping[str, str]) -> list[dict[str, Any]]:
         page = client.list_shards(NextToken=token)
         found += page["Shards"]
     return sorted(found, key=lambda each: str(each["ShardId"]))
+
+
+def is_closed(shard: Mapping[str, Any]) -> bool:
+    """Whether a listed shard takes no more records."""
+    return shard["SequenceNumberRange"].get("EndingSequenceNumber") is not None
 
 
 def range_of(shard: Mapping[str, Any]) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from frazil.errors import FrazilError, StreamRefused, StreamUnavailable
 from frazil.sources.kinesis import faults
+from frazil.sources.kinesis.answers import reading
 
 MOST_RECORDS: Final = 500
 """Records in one request."""
@@ -125,11 +126,13 @@ class StreamWriter:
         records = [{"Data": each.data, "PartitionKey": each.key} for each in letters]
         try:
             answer = self._client.put_records(StreamName=self.stream, Records=records)
+            with reading("PutRecords"):
+                answered = list(zip(letters, answer["Records"], strict=True))
         except (ClientError, BotoCoreError) as error:
             if not faults.passes(error):
                 raise self._translated(error) from error
             return letters, faults.cause(error)
-        missing = [(letter, said) for letter, said in zip(letters, answer["Records"], strict=True) if _failed(said)]
+        missing = [(letter, said) for letter, said in answered if _failed(said)]
         causes = (f"{said['ErrorCode']}: {said.get('ErrorMessage', '')}" for _, said in missing)
         return [letter for letter, _ in missing], next(causes, "")
 

@@ -13,6 +13,7 @@ from frazil.model import Range, SourcePartition
 from frazil.sources.kinesis.fan_out.consumers import Consumers
 from frazil.sources.kinesis.fan_out.shard import FanOutShard
 from frazil.sources.kinesis.fan_out.subscription import Subscriber
+from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.positions import Hints, KinesisPosition, now
 from frazil.sources.kinesis.shard_reading import Outcome, Pulled, RawRecord
 from frazil.testing.topics import wait_until
@@ -51,9 +52,11 @@ def prepared(local: LocalKinesis, shards: int = 1) -> tuple[Any, Subscriber]:
 class Reading:
     """Reads one shard as a task does, and keeps what it is given."""
 
-    def __init__(self, subscriber: Subscriber, partition: SourcePartition = FIRST) -> None:
+    def __init__(self, subscriber: Subscriber, partition: SourcePartition = FIRST, listing: Any = None) -> None:
+        """Subscribe to a shard; `listing` is a client that lists shards, for ends that name no children."""
         self.records: list[RawRecord] = []
         self._subscriber = subscriber
+        self._shards = ListedShards(listing, partition.topic, None)
         self._partition = partition
 
     def run(
@@ -66,7 +69,7 @@ class Reading:
         wait: Callable[[float], bool] | None = None,
     ) -> Outcome:
         wanted = Range(self._partition, start, now(0, None, Hints(not_before=not_before)))
-        reading = FanOutShard(self._subscriber.subscribe, wanted, window, wait or _waiting)
+        reading = FanOutShard(self._subscriber.subscribe, wanted, self._shards, window, wait or _waiting)
 
         def keep(pulled: Pulled) -> bool:
             self.records += pulled.records

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from tests.dev.kinesis.support import put, settled
 from tests.sources.kinesis.fan_out.support import FIRST, Reading, arn_of, consumers, prepared
 
 from frazil.dev.kinesis.faults import SUBSCRIPTION_EVENTS
+from frazil.sources.kinesis.fan_out.subscription import Event
 from frazil.sources.kinesis.positions import BEGINNING, END, KinesisPosition, after, at_record, at_time
+from frazil.sources.kinesis.pulling import record_of
 
 MIDDLE = str(2**127)
 
@@ -232,3 +235,36 @@ def test_a_consumer_that_is_gone_is_left_to_the_next_cycle(local) -> None:
 
     assert outcome.covered == BEGINNING
     assert "ResourceNotFoundException" in (outcome.trouble or "")
+
+
+def test_an_open_shard_has_not_ended_because_an_event_leads_no_further(local, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinesis, subscriber = prepared(local)
+    put(kinesis, b"1")
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.subscription._of_shard", _leading_no_further)
+    reading = Reading(subscriber, listing=kinesis)
+
+    outcome = reading.run(BEGINNING)
+
+    assert outcome.covered == BEGINNING
+    assert reading.data == []
+    assert outcome.trouble is not None
+    assert "is open" in outcome.trouble
+
+
+def test_a_shard_that_is_listed_as_closed_has_ended_though_its_event_names_no_children(
+    local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinesis, subscriber = prepared(local)
+    put(kinesis, b"1")
+    kinesis.split_shard(StreamName="orders", ShardToSplit=FIRST.partition, NewStartingHashKey=MIDDLE)
+    settled(kinesis)
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.subscription._of_shard", _leading_no_further)
+    reading = Reading(subscriber, listing=kinesis)
+
+    outcome = reading.run(BEGINNING)
+
+    assert (outcome.covered, reading.data) == (END, [b"1"])
+
+
+def _leading_no_further(document: dict[str, Any]) -> Event:
+    return Event([record_of(each) for each in document["Records"]], None, 0)

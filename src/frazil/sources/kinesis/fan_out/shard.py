@@ -16,7 +16,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from frazil.model import Range, StageFailure
 from frazil.sources.base import ReadFailed
 from frazil.sources.kinesis import faults
-from frazil.sources.kinesis.fan_out.subscription import Event, Subscription
+from frazil.sources.kinesis.fan_out.subscription import EVENT, Event, Subscription
+from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.pace import Pace
 from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, bounds
 from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, behind
@@ -48,17 +49,26 @@ class Subscribing(Protocol):
 class FanOutShard:
     """Reads one range of a shard that has no end yet; see `frazil.sources.kinesis.shard_reading.ShardReading`."""
 
-    def __init__(self, subscribe: Subscribing, wanted: Range, window: float, wait: Callable[[float], bool]) -> None:
+    def __init__(
+        self,
+        subscribe: Subscribing,
+        wanted: Range,
+        shards: ListedShards,
+        window: float,
+        wait: Callable[[float], bool],
+    ) -> None:
         """Prepare to read.
 
         Args:
             subscribe: what subscribes.
             wanted: what to read; its end is now.
+            shards: says whether the shard has ended.
             window: seconds after which the subscription ends.
             wait: waits some seconds; whether to stop now.
         """
         self._subscribe = subscribe
         self._partition = wanted.partition
+        self._shards = shards
         self._start, end = bounds(wanted)
         self._hints = end.hints or _NO_HINTS
         self._window = window
@@ -120,6 +130,8 @@ class FanOutShard:
             if event is None:
                 self._is_quiet = self._is_quiet or caught_up
                 return
+            if event.continuation is None:
+                self._shards.require_end(EVENT, str(self._partition.partition), event.children)
             enough = self._take(event, deliver)
             if self._covered.ended:
                 newest = [event.records[-1].arrival] if event.records else []

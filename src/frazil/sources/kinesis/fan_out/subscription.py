@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from ssl import SSLContext
 from typing import Any, Final
@@ -26,13 +25,14 @@ from botocore.exceptions import ClientError, EventStreamError, HTTPClientError
 from botocore.parsers import create_parser
 
 from frazil.sources.kinesis import client as clients
+from frazil.sources.kinesis.answers import UnreadableAnswer, date_of, reading, require_document
 from frazil.sources.kinesis.iterators import starting_position
 from frazil.sources.kinesis.positions import KinesisPosition
-from frazil.sources.kinesis.pulling import record_of
+from frazil.sources.kinesis.pulling import children_of, record_of
 from frazil.sources.kinesis.shard_reading import RawRecord
 
 _OPERATION: Final = "SubscribeToShard"
-_EVENT: Final = "SubscribeToShardEvent"
+EVENT: Final = "SubscribeToShardEvent"
 _HEADERS: Final = {
     "Content-Type": "application/x-amz-json-1.1",
     "X-Amz-Target": f"Kinesis_20131202.{_OPERATION}",
@@ -41,6 +41,9 @@ _AS_IT_IS: Final = {"Accept-Encoding": "identity"}
 """Not signed: what is between us and the service may change it."""
 
 _ERROR: Final = 300
+_PAGE: Final = "text/"
+"""How the content type begins of what proxies answer."""
+
 _CONNECT: Final = 10.0
 """Seconds until a connection, or sending a request, is given up."""
 
@@ -65,8 +68,10 @@ class Subscription:
 
     def __init__(self, answer: httpx2.Response, timeout: dict[str, float]) -> None:
         """Read an answer; how long a read of it may take is what `timeout` says when it begins."""
-        stamp = parsedate_to_datetime(answer.headers["date"])
-        self.date = int(stamp.timestamp()) * 1000
+        kind = answer.headers.get("content-type", "")
+        if kind.startswith(_PAGE):
+            raise UnreadableAnswer(operation=_OPERATION, problem=f"HTTP {answer.status_code}, {kind}")
+        self.date = date_of(answer.headers, _OPERATION)
         """When the service began it, in ms since the epoch; of whole seconds, never later."""
 
         self._parts = answer.iter_raw()
@@ -79,12 +84,15 @@ class Subscription:
         Raises:
             EventStreamError: the service ends the subscription, and says why.
             HTTPClientError: the connection broke.
+            UnreadableAnswer: what came is not an event of the service.
         """
         deadline = time.monotonic() + patience
         with _as_botocore():
             while True:
                 for message in self._buffer:
-                    if (event := _event(message)) is not None:
+                    with reading(EVENT):
+                        event = _event(message)
+                    if event is not None:
                         return event
                 self._timeout["read"] = deadline - time.monotonic()
                 if self._timeout["read"] <= 0:
@@ -126,6 +134,7 @@ class Subscriber:
 
         Raises:
             ClientError, HTTPClientError: as botocore says for other calls.
+            UnreadableAnswer: the answer is not one of the service.
         """
         wanted = {"ConsumerARN": self._consumer, "ShardId": shard, "StartingPosition": starting_position(position)}
         timeout = {"connect": min(_CONNECT, patience), "read": patience, "write": _CONNECT, "pool": _CONNECT}
@@ -175,7 +184,9 @@ def _as_botocore() -> Iterator[None]:
 
 
 def _refusal(answer: httpx2.Response) -> ClientError:
-    found = {"status_code": answer.status_code, "headers": dict(answer.headers), "body": answer.read()}
+    body = answer.read()
+    require_document(_OPERATION, answer.status_code, answer.headers, body)
+    found = {"status_code": answer.status_code, "headers": dict(answer.headers), "body": body}
     return ClientError(create_parser("json").parse(found, None), _OPERATION)
 
 
@@ -183,7 +194,7 @@ def _event(message: EventStreamMessage) -> Event | None:
     """What a message says; None if that is nothing of the shard."""
     headers = message.headers
     if headers[":message-type"] == "event":
-        return _of_shard(orjson.loads(message.payload)) if headers[":event-type"] == _EVENT else None
+        return _of_shard(orjson.loads(message.payload)) if headers[":event-type"] == EVENT else None
     code = headers.get(":exception-type") or headers.get(":error-code", "")
     said = orjson.loads(message.payload) if headers[":message-type"] == "exception" and message.payload else {}
     text = said.get("message") or said.get("Message") or headers.get(":error-message", "")
@@ -194,6 +205,6 @@ def _of_shard(document: Mapping[str, Any]) -> Event:
     return Event(
         [record_of(each) for each in document["Records"]],
         document.get("ContinuationSequenceNumber"),
-        int(document.get("MillisBehindLatest") or 0),
-        [each["ShardId"] for each in document.get("ChildShards") or ()],
+        int(document["MillisBehindLatest"]),
+        children_of(document),
     )
