@@ -171,7 +171,12 @@ def test_channels_know_by_when_what_had_come_was_read_so_that_retention_cannot_p
     world.take(Checkpoint(shard(0), NUMBER, 7), Checkpoint(shard(1), "LATEST"))
 
     channels = world.known().topics["orders"].channels
-    assert [channels[shard(number)].read_through for number in range(3)] == [ARRIVAL, MOMENT, MOMENT]
+    assert [channels[shard(number)].read_through for number in range(3)] == [
+        ARRIVAL,
+        MOMENT - 60_000,
+        None,
+    ]
+    assert {channels[shard(number)].kept_since for number in range(3)} == {MOMENT - DAY}
     assert channels[shard(1)].token == f"AT_TIMESTAMP:{MOMENT - 60_000}"
 
 

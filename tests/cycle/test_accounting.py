@@ -6,6 +6,7 @@ import pytest
 from tests.support.channels import at, offsets, topic, with_channel
 
 from frazil.cycle.accounting import (
+    Advance,
     advances,
     average_sizes,
     beyond_first_reject,
@@ -219,3 +220,13 @@ def test_a_table_whose_first_piece_is_missing_does_not_move() -> None:
     tokens = with_channel(Tokens("n", "c", "o", 1), orders(0), Channel("59"), "cluster", "id")
 
     assert advances(parts([task(piece(0, 70, 100))]), tokens)[orders(0)].covered == at(60)
+
+
+@pytest.mark.parametrize(
+    ("parsed", "said", "watermark"), [(1, 500, 500), (0, 500, 900), (0, 1000, 1000), (1, 1000, 1000), (1, None, 900)]
+)
+def test_a_watermark_is_what_the_last_reader_of_a_record_said(parsed: int, said: int | None, watermark: int) -> None:
+    tokens = with_channel(Tokens("shop", "c", "o", 1), orders(0), Channel("9", read_through=900), "", "")
+    progress = {orders(0): Advance(at(10), at(20), parsed=parsed, read_through=said)}
+
+    assert moved(tokens, progress, {"orders": topic("orders")}, now=1).channel(orders(0)).read_through == watermark

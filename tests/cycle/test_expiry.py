@@ -12,6 +12,7 @@ from tests.memory.sequences.positions import sequence
 
 from frazil.errors import RecordsExpired
 from frazil.model import SourcePartition
+from frazil.sources.base import Rest
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import read
 
@@ -169,3 +170,75 @@ def test_channels_of_shards_that_expired_are_forgotten_once_their_children_are_r
     assert channel(world, shard(0)) == Channel()
     assert channel(world, left).token == sequence(0)
     assert channel(world, right).token == sequence(1)
+
+
+def test_a_backlog_that_is_there_when_a_shard_is_opened_does_not_expire_unread_and_unsaid(world: World) -> None:
+    write(world, shard(0), 1)
+    world.connector().discover()
+    assert channel(world, shard(0)).read_through is None
+
+    world.cluster.moment = BEGAN + 2 * HOUR
+
+    with pytest.raises(RecordsExpired, match="orders-shard-000 was never read"):
+        world.run()
+
+
+def test_a_start_at_the_oldest_record_of_a_full_stream_is_no_loss_while_it_begins(world: World) -> None:
+    world.connector().discover()
+    world.cluster.moment = BEGAN + HOUR // 2
+
+    world.run()
+
+    assert channel(world, shard(0)).token == sequence(2)
+
+
+def test_a_shard_of_a_stream_that_is_younger_than_its_retention_has_lost_nothing(world: World) -> None:
+    world.cluster.created = BEGAN - HOUR
+    world.connector().discover()
+    world.cluster.moment = BEGAN + 20 * HOUR
+
+    world.run()
+
+    assert channel(world, shard(0)).token == sequence(2)
+
+
+def test_what_is_passed_over_is_not_taken_for_read(world: World) -> None:
+    world.run()
+    world.cluster.moment = BEGAN + 30 * HOUR
+    world.cluster.resting[shard(0)] = Rest(1000.0)
+    write(world, shard(0), 1)
+    world.run(frazil__on__data__loss="skip")
+    assert channel(world, shard(0)).read_through == BEGAN
+    assert channel(world, shard(0)).kept_since == BEGAN + 6 * HOUR
+
+    world.cluster.moment = BEGAN + 32 * HOUR
+
+    with pytest.raises(RecordsExpired, match="orders-shard-000"):
+        world.run()
+
+
+def test_a_shard_that_came_and_went_while_the_connector_stood_still_is_a_loss(world: World) -> None:
+    connector = world.run()
+    left, _ = world.cluster.split(shard(0))
+    connector.cycle()
+    write(world, left, 2)
+    world.cluster.split(left)
+    world.cluster.vanish(shard(0))
+    world.cluster.vanish(left)
+
+    with pytest.raises(RecordsExpired, match="orders-shard-001 was never read, and it is gone"):
+        world.run()
+    skipping = world.run(frazil__on__data__loss="skip")
+    world.run()
+    skipping.close()
+
+
+def test_a_grandchild_that_was_never_read_is_judged_by_the_shards_before_it(world: World) -> None:
+    connector = world.run()
+    left, _ = world.cluster.split(shard(0))
+    connector.cycle()
+    world.cluster.split(left)
+    world.cluster.moment = BEGAN + 25 * HOUR
+
+    with pytest.raises(RecordsExpired, match=r"orders-shard-001 .*orders-shard-003"):
+        world.run()

@@ -139,6 +139,9 @@ class MemoryCluster:
         self.retention: int | None = None
         """How long it keeps records, in ms."""
 
+        self.created: int | None = None
+        """When its topics were made, in ms since the epoch."""
+
         self.on_request: Callable[[str], object] = lambda _: None
         """Called with the name of a request before it is answered; what it raises is the answer."""
 
@@ -225,7 +228,7 @@ class MemoryCluster:
             for number, log in enumerate(topic.logs)
             if not log.vanished
         ]
-        return TopicFacts(name, self.id, topic.id, partitions, self.moment, self.retention)
+        return TopicFacts(name, self.id, topic.id, partitions, self.moment, self.retention, self.created)
 
     def _id(self, number: int) -> PartitionId:
         return number if self.kind == kinds.KAFKA else f"shard-{number:03d}"

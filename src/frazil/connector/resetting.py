@@ -67,6 +67,9 @@ class Reset:
     absent: Sequence[str]
     """Topics that the broker does not have; their tokens stay."""
 
+    whole: bool
+    """Whether it is about all channels of its topics."""
+
 
 class Resetter:
     """Resets channels of the connectors of one catalog."""
@@ -115,7 +118,7 @@ class Resetter:
             facts = source.facts(topics)
             targets = _targets(source, chosen(holding.tokens, facts, topics, only), where)
         absent = [each for each in topics if each not in facts]
-        return Reset(holding, moves(holding.tokens, targets, facts), owner, absent), facts
+        return Reset(holding, moves(holding.tokens, targets, facts), owner, absent, only is None), facts
 
     def _commit(self, plan: Reset, facts: Mapping[str, TopicFacts], where: Where, reason: str | None) -> None:
         targets = {move.partition: move.after for move in plan.moves}
@@ -128,7 +131,8 @@ class Resetter:
                 for move in done
             }
             audit = audited(COMMAND, to=str(where), reason=reason, tokens=channels)
-            return Amended(after(tokens, done, facts, time.time_ns() // 1_000_000), audit)
+            moved = after(tokens, done, facts, time.time_ns() // 1_000_000, whole=plan.whole)
+            return Amended(moved, audit)
 
         if plan.moves:
             amend(plan.holding.table, plan.holding.connector, RESET, change)

@@ -69,8 +69,8 @@ class Taken:
     target: Position
     """Where it goes on from then on."""
 
-    covered_by: int
-    """By when what had come is covered, in ms since the epoch, or what retention takes is to be noticed."""
+    arrival: int | None
+    """When the record of its checkpoint arrived, in ms since the epoch; None where the record is gone or was none."""
 
     is_doubtful: bool = False
     """Whether the record of the checkpoint is gone, and so may be what followed."""
@@ -188,8 +188,12 @@ def taken_over(
 
 
 def with_times(tokens: Tokens, taken: Sequence[Taken]) -> Tokens:
-    """The tokens with by when what had come is covered, by which it shows if retention passes them."""
-    moved = {each.partition: replace(tokens.channel(each.partition), read_through=each.covered_by) for each in taken}
+    """The tokens with the arrivals of the checkpoints' records as watermarks: they show what retention has passed."""
+    moved = {
+        each.partition: replace(tokens.channel(each.partition), read_through=each.arrival)
+        for each in taken
+        if each.arrival is not None
+    }
     return tokens.with_channels(moved, tokens.topics)
 
 
@@ -223,8 +227,8 @@ def _taken_of(
         target = places.get(each.id) or (END if each.id in done else held.get(each.id) or BEGINNING)
         record = about.records.get(partition)
         is_doubtful = record is None and checkpoint is not None and checkpoint.is_record
-        covered_by = record.arrival if record else about.now
-        yield Taken(partition, checkpoint, held.get(each.id), target, covered_by, is_doubtful)
+        arrival = record.arrival if record else None
+        yield Taken(partition, checkpoint, held.get(each.id), target, arrival, is_doubtful)
 
 
 def _held(known: Tokens, stream: str) -> dict[PartitionId, Position]:

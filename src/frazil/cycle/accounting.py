@@ -120,7 +120,7 @@ def moved(
             time=now,
             closed=advance.covered.ended,
             parents=parents.get(partition, known.parents),
-            read_through=_later(advance.read_through, known.read_through),
+            read_through=_watermark(advance, known.read_through),
         )
     return without_expired(tokens.with_channels(channels, facts), facts)
 
@@ -182,6 +182,13 @@ def _joined(pieces: Sequence[StagedRange], covered: Position) -> Advance:
             read_through=_later(piece.read_through, total.read_through),
         )
     return total
+
+
+def _watermark(advance: Advance, known: int | None) -> int | None:
+    """What the last reader said. Only where it found no record, an earlier and later time still holds."""
+    if advance.read_through is None:
+        return known
+    return advance.read_through if advance.parsed else _later(advance.read_through, known)
 
 
 def _later(one: int | None, other: int | None) -> int | None:

@@ -29,9 +29,7 @@ class Branch:
 
 def born_of(channel: Channel) -> Channel:
     """The channel of a new table, given that of the topic's own one: as far, and with nothing counted."""
-    return Channel(
-        token=channel.token, leader_epoch=channel.leader_epoch, closed=channel.closed, parents=channel.parents
-    )
+    return replace(channel, inserted=0, parsed=0, errors=0, lost=0, time=None)
 
 
 def tables_of(own: TableName, known: TopicTokens) -> dict[TableName, str]:

@@ -68,8 +68,10 @@ class Expiry:
             if not self._skip:
                 first, *others = found
                 also = [str(each.partition) for each in others]
-                kept = None if first.kept_since is None else shown(first.kept_since)
-                raise RecordsExpired(str(first.partition), shown(first.since), kept, also)
+                since = None if first.since is None else shown(first.since)
+                raise RecordsExpired(
+                    str(first.partition), since, None if first.is_gone else shown(first.kept_since), also
+                )
             for each in found:
                 _log.error(
                     "records may be lost: retention has passed them",
@@ -128,12 +130,10 @@ def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:
     channels = {}
     for each in found:
         known = tokens.channel(each.partition)
-        closed = each.kept_since is None
-        channels[each.partition] = replace(
-            known, closed=closed or known.closed, read_through=each.moment or known.read_through, time=now
-        )
+        closed = each.is_gone or known.closed
+        channels[each.partition] = replace(known, closed=closed, kept_since=each.kept_since, time=now)
     # Said of one that is still there, if any is: the channel of a partition that is gone is forgotten.
-    first, *others = sorted(found, key=lambda each: each.kept_since is None)
+    first, *others = sorted(found, key=lambda each: each.is_gone)
     also = f", as it may be with {len(others)} more" if others else ""
     error = {
         "topic": first.partition.topic,

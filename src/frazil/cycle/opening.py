@@ -243,10 +243,7 @@ class Opener:
         unopened = {facts.topic: facts for facts in topics if facts.topic not in tokens.topics}
         elsewhere = [facts for topic, facts in unopened.items() if topic not in born]
         starts = self._source.resolve_starts(elsewhere, table, gone=gone)
-        channels = {
-            each: Channel(token=str(start.last), closed=start.ended, read_through=unopened[each.topic].moment)
-            for each, start in starts.items()
-        }
+        channels = {each: Channel().set_to(start, unopened[each.topic].kept_since) for each, start in starts.items()}
         for topic in unopened.keys() & born.keys():
             for number, channel in born[topic].channels.items():
                 channels[SourcePartition(topic, number)] = born_of(channel)

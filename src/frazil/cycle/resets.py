@@ -104,24 +104,31 @@ def moves(tokens: Tokens, targets: Mapping[SourcePartition, Position], facts: Ma
     return found
 
 
-def after(tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts], now: int) -> Tokens:
-    """The tokens after a reset; `now` in ms since the epoch. Counts stay, an error of a channel that moved does not."""
+def after(
+    tokens: Tokens, done: Sequence[Move], facts: Mapping[str, TopicFacts], now: int, *, whole: bool = True
+) -> Tokens:
+    """The tokens after a reset. Counts stay, an error of a channel that moved does not.
+
+    Args:
+        tokens: the connector's, in one table.
+        done: the channels that are reset.
+        facts: what the source says of their topics.
+        now: what time it is, in ms since the epoch.
+        whole: whether the reset is about all channels of the topics; then channels of partitions that are gone go, too.
+    """
     for topic in {move.partition.topic for move in done}:
         known = tokens.topics.get(topic)
         there = {each.id for each in facts[topic].partitions}
-        kept = {each: channel for each, channel in known.channels.items() if each in there} if known else {}
+        kept = dict(known.channels) if known else {}
+        if whole:
+            kept = {each: channel for each, channel in kept.items() if each in there}
         if replaced(tokens, facts[topic]):
-            kept = {each: replace(channel, token=None, leader_epoch=None) for each, channel in kept.items()}
+            kept = {each: channel.unopened() for each, channel in kept.items() if each in there}
         identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept, known.routes if known else {})
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})
     channels = {
         move.partition: replace(
-            tokens.channel(move.partition),
-            token=str(move.after.last),
-            leader_epoch=None,
-            time=now,
-            closed=move.after.ended,
-            read_through=facts[move.partition.topic].moment,
+            tokens.channel(move.partition).set_to(move.after, facts[move.partition.topic].kept_since), time=now
         )
         for move in done
     }

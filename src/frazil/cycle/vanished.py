@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from frazil.model import PartitionId, SourcePartition
 from frazil.sources.base import TopicFacts
 from frazil.tables.rules.channels import Channel
-from frazil.tables.rules.tokens import Tokens, TopicTokens
+from frazil.tables.rules.tokens import UNOPENED, Tokens, TopicTokens
+
+_TO_BEGIN: Final = 60 * 60_000
+"""Milliseconds in which a channel has to be read for the first time. A channel that starts at the oldest record of a
+stream that is full loses records at once; a start that takes no longer than this is no loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +22,13 @@ class Doubt:
 
     partition: SourcePartition
     since: int | None
-    """By when what had come is covered, in ms since the epoch; None where that is not known."""
+    """All that had arrived by then is covered, in ms since the epoch; None where nothing was read."""
 
     kept_since: int | None
-    """What came before that time may be gone; None where the partition itself is."""
+    """What arrived before then may be gone, in ms since the epoch; None where the source does not say."""
 
-    moment: int | None
-    """When that was so, in ms since the epoch; None where the source does not say."""
+    is_gone: bool = False
+    """Whether the partition itself is gone."""
 
 
 def doubts(tokens: Tokens, facts: Mapping[str, TopicFacts]) -> list[Doubt]:
@@ -72,22 +77,54 @@ def _vanished(topic: TopicFacts, known: TopicTokens) -> Iterator[Doubt]:
     there = _ids(topic)
     for each, channel in known.channels.items():
         if each not in there and not channel.closed and channel.token is not None:
-            yield Doubt(SourcePartition(topic.topic, each), channel.read_through, None, topic.moment)
+            yield _gone(topic, each, channel.read_through)
+    # Some may have come and gone while the connector did not look. Those that follow them name them.
+    unread = [each for each in topic.partitions if not _is_opened(known.channels, each.id)]
+    named = {parent for child in unread for parent in child.parents}
+    for each in sorted(named - there - known.channels.keys(), key=str):
+        yield _gone(topic, each, None)
+
+
+def _gone(topic: TopicFacts, partition: PartitionId, since: int | None) -> Doubt:
+    return Doubt(SourcePartition(topic.topic, partition), since, topic.kept_since, is_gone=True)
 
 
 def _passed(topic: TopicFacts, known: TopicTokens) -> Iterator[Doubt]:
-    if topic.kept_since is None:
+    kept_since = topic.kept_since
+    if kept_since is None or (topic.created is not None and kept_since <= topic.created):
         return
+    parents = {each.id: each.parents for each in topic.partitions}
     for each in topic.partitions:
-        channel = known.channels.get(each.id, Channel())
-        since = _covered_by(channel, each.parents, known)
-        if not channel.closed and since is not None and since < topic.kept_since:
-            yield Doubt(SourcePartition(topic.topic, each.id), since, topic.kept_since, topic.moment)
+        if known.channels.get(each.id, UNOPENED).closed:
+            continue
+        line = [*_line(each.id, parents, known.channels)]
+        since = _latest(channel.read_through for channel in line)
+        promised = _latest(_promised(channel) for channel in line)
+        if promised is not None and promised < kept_since:
+            yield Doubt(SourcePartition(topic.topic, each.id), since, kept_since)
 
 
-def _covered_by(channel: Channel, parents: tuple[PartitionId, ...], known: TopicTokens) -> int | None:
-    """By when what had come is covered; of a partition that was never read, that is for its parents to say."""
-    if channel.read_through is not None:
-        return channel.read_through
-    said = [known.channels[parent].read_through for parent in parents if parent in known.channels]
-    return max((each for each in said if each is not None), default=None)
+def _line(
+    partition: PartitionId, parents: Mapping[PartitionId, tuple[PartitionId, ...]], known: Mapping[PartitionId, Channel]
+) -> Iterator[Channel]:
+    """What is known of a partition and of all that it follows: its records are younger than the ends of those."""
+    left, seen = [partition], {partition}
+    while left:
+        each = left.pop()
+        channel = known.get(each, UNOPENED)
+        yield channel
+        new = {*parents.get(each, ()), *channel.parents} - seen
+        seen |= new
+        left += new
+
+
+def _promised(channel: Channel) -> int | None:
+    """From when on what arrives must not be gone before it is read; None where nobody knows."""
+    read, kept = channel.read_through, channel.kept_since
+    if kept is None or (read is not None and read >= kept):
+        return read
+    return kept + _TO_BEGIN
+
+
+def _latest(times: Iterable[int | None]) -> int | None:
+    return max((each for each in times if each is not None), default=None)

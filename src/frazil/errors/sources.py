@@ -79,22 +79,22 @@ class RecordsExpired(Terminal):
 
     code = "records_expired"
 
-    def __init__(self, partition: str, covered: str, kept: str | None, others: Sequence[str] = ()) -> None:
+    def __init__(self, partition: str, covered: str | None, kept: str | None, others: Sequence[str] = ()) -> None:
         """Say it of one partition.
 
         Args:
             partition: the partition.
-            covered: by when what had come was read.
+            covered: by when what had come was read; None where nothing was.
             kept: from when on the source keeps records; None where the partition itself is gone.
             others: partitions with which it is the same.
         """
         also = f"; so it is with {', '.join(others)}" if others else ""
+        read = f"{partition} was read up to what had come by {covered}" if covered else f"{partition} was never read"
         left = "it is gone from its source" if kept is None else f"its source keeps what came since {kept}"
-        after = "behind that" if kept is None else "between"
+        which = "records of it" if not covered else "records behind that" if kept is None else "records between"
         super().__init__(
-            f"{partition} was read up to what had come by {covered}, and {left}: "
-            f"records {after} may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what there is, or "
-            "`frazil channels reset` --to-earliest; and retain longer."
+            f"{read}, and {left}: {which} may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what "
+            "there is, or `frazil channels reset` --to-earliest; and retain longer."
         )
 
 

@@ -55,6 +55,10 @@ class Position(Protocol):
     def is_exact(self) -> bool:
         """Whether it is known which record is the last before it; else it stands for now, or for a time."""
 
+    @property
+    def timestamp(self) -> int | None:
+        """The records behind it arrived then or later, in ms since the epoch; None where the place does not say."""
+
     def covered_by(self, position: Any, read_through: int | None, /) -> bool:
         """Whether everything before it is covered where everything before `position` is.
 

@@ -52,6 +52,9 @@ class TopicFacts:
     retention: int | None = None
     """How long it keeps records, in ms; None where their places tell which are gone."""
 
+    created: int | None = None
+    """When it was made, in ms since the epoch; None where the source does not say."""
+
     @property
     def kept_since(self) -> int | None:
         """What came before that time, in ms since the epoch, may be gone; None where time does not say."""

@@ -37,6 +37,11 @@ class SequencePosition:
         """Every place is."""
         return True
 
+    @property
+    def timestamp(self) -> None:
+        """Numbers do not say when records came."""
+        return
+
     def covered_by(self, position: SequencePosition, read_through: int | None) -> bool:  # noqa: ARG002 (numbers say all)
         """Whether everything before it is before `position`."""
         return self <= position

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from structlog.testing import capture_logs
@@ -13,6 +14,7 @@ from tests.memory.streams import StreamWorld
 from tests.support.clocks import Ahead
 
 from frazil.cycle import Ingestion
+from frazil.cycle.resets import after, moves
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import RecordsExpired, StreamRefused, StreamUnavailable, TopicReplaced
 from frazil.model import Buffer, SourcePartition
@@ -525,3 +527,37 @@ def test_an_account_that_is_asked_too_often_is_no_outage(world: StreamWorld) -> 
     world.catch_up(connector)
 
     assert numbers(world) == [1, 2]
+
+
+def test_a_backlog_that_was_there_at_the_first_start_does_not_expire_unsaid(clock: Ahead, world: StreamWorld) -> None:
+    put(world, 1)
+    clock.ahead += 20 * HOUR
+    put(world, 2)
+    connector = world.connector(frazil__kinesis__max__records="1")
+    connector.discover()
+    assert channel(world).read_through is None
+    connector.close()
+    clock.ahead += 11 * HOUR
+
+    with pytest.raises(RecordsExpired, match="was never read"):
+        started(world).cycle()
+
+
+def reset(world: StreamWorld, target: Literal["earliest"] | int) -> Channel:
+    """The channel of the only shard after a reset to its earliest record, or to a time."""
+    source = world.source(world.settings())
+    facts, shards = source.facts([world.stream]), [shard(world)]
+    known = read(world.table.state, world.stream, "SHOP")
+    assert known
+    targets = source.earliest(shards) if target == "earliest" else source.at_time(shards, target)
+    return after(known, moves(known, targets, facts), facts, 0).channel(shard(world))
+
+
+def test_a_reset_claims_nothing_that_was_not_read(clock: Ahead, world: StreamWorld) -> None:
+    put(world, 1)
+    world.catch_up(started(world))
+    clock.ahead += 20 * HOUR
+    moment = int((clock() - HOUR) * 1000)
+
+    assert reset(world, "earliest").read_through is None
+    assert reset(world, moment).read_through == moment

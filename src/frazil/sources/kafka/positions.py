@@ -39,6 +39,11 @@ class KafkaPosition:
         """Every place is."""
         return True
 
+    @property
+    def timestamp(self) -> None:
+        """Offsets do not say when records came."""
+        return
+
     def covered_by(self, position: KafkaPosition, read_through: int | None) -> bool:  # noqa: ARG002 (offsets say all)
         """Whether everything before it is before `position`."""
         return self <= position

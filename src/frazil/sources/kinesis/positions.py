@@ -120,6 +120,11 @@ class KinesisPosition:
         """Whether it is not just some moment's."""
         return self.mark not in (Mark.AT_TIMESTAMP, Mark.NOW)
 
+    @property
+    def timestamp(self) -> int | None:
+        """The time of an `AT_TIMESTAMP` position."""
+        return self.value if self.mark == Mark.AT_TIMESTAMP else None
+
     def covered_by(self, position: KinesisPosition, read_through: int | None) -> bool:
         """Whether everything before it is before `position`, too, or had arrived by `read_through`."""
         if self.mark == Mark.AT_TIMESTAMP and position.mark == Mark.SEQUENCE:

@@ -252,13 +252,15 @@ class Streams:
 
     def _facts(self, name: str, summary: Mapping[str, Any], partitions: Collection[PartitionFacts]) -> TopicFacts:
         _, partition, _, region, account, _ = str(summary["StreamARN"]).split(":", 5)
+        created = round(summary["StreamCreationTimestamp"].timestamp() * 1000)
         return TopicFacts(
             name,
             f"{partition}:{region}:{account}",
-            str(round(summary["StreamCreationTimestamp"].timestamp() * 1000)),
+            str(created),
             [*partitions],
             self._clock.moment,
             summary["RetentionPeriodHours"] * _HOUR,
+            created,
         )
 
     def _named(self, name: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from frazil.model import PartitionId
+from frazil.model import PartitionId, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,30 @@ class Channel:
     """The partitions that are to be covered to their ends before this one is read."""
 
     read_through: int | None = None
-    """What had come by then is covered, in ms since the epoch: in one that gets nothing, when a reader last found that
-    so. None where the source cannot tell."""
+    """The watermark: all that had arrived by then is covered, in ms since the epoch. The last reader said so, or the
+    channel was set to begin at that time. None where nothing was read yet, or the source cannot tell."""
+
+    kept_since: int | None = None
+    """What had arrived before then was gone when the channel was set to its start, or when a possible loss was last
+    reported, in ms since the epoch. None where the source cannot tell."""
+
+    def unopened(self) -> Channel:
+        """A channel that was never opened, with the counts of this one."""
+        counts = {each: getattr(self, each) for each in ("inserted", "parsed", "errors", "time", "lost")}
+        return Channel(**counts)
+
+    def set_to(self, start: Position, kept_since: int | None) -> Channel:
+        """The channel at a place that no reader has come to; what the source kept then begins at `kept_since`."""
+        # At the end of a partition, the old watermark still speaks for the partitions that follow.
+        watermark = self.read_through if start.ended else start.timestamp
+        return replace(
+            self,
+            token=str(start.last),
+            leader_epoch=None,
+            closed=start.ended,
+            read_through=watermark,
+            kept_since=kept_since,
+        )
 
 
 _UNOPENED: Final = Channel()
@@ -65,6 +87,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "closed": "closed",
     "parents": "parents",
     "read-through": "read_through",
+    "kept-since": "kept_since",
 }
 """The columns of one field each, and the fields."""
 
