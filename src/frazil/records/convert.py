@@ -3,6 +3,9 @@
 1. Converters read values, keys and headers; transforms that look into records change them right there.
 2. The transforms behind them change columns, or drop records.
 3. What is left gets its metadata; tombstones leave where they are ignored, and so do the records that are bad.
+
+A converter or transform gives a reason for each record that it refuses. Where one raises anything else, the batch is
+halved until the record that causes it is alone; that record is rejected, and the others go on.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.errors import FrazilError
 from frazil.model import Conversion, ConverterSpec, RejectStage
 from frazil.records import kinesis_metadata, metadata
 from frazil.records.batches import TEXT_OR_JSON, converted_schema
 from frazil.records.changing import Changing
 from frazil.records.connect.decoding import DecodingConverter
+from frazil.records.connect.unreadable import shown
 from frazil.records.converters import (
     BytesConverter,
     ConvertedColumn,
@@ -43,6 +48,9 @@ VALUE = "value"
 """The column of JSON text; null for a tombstone."""
 
 _TOPICS: Final = "topics as transforms left them"
+
+_OF_NO_RECORD: Final = (FrazilError, MemoryError, OSError, ImportError)
+"""What is raised for other reasons than a record: a registry, storage, memory and the installation."""
 
 CONVERTERS: Final[dict[str, MakeConverter]] = {
     "json": JsonConverter,
@@ -80,6 +88,16 @@ class Converted:
 
     topics: pa.DictionaryArray
     """The topics of the rows as transforms left them, whatever the metadata has."""
+
+    def __add__(self, other: Converted) -> Converted:
+        """The records of both, those of `other` behind these."""
+        return Converted(
+            _joined(self.table, other.table),
+            _joined(self.records, other.records),
+            self.rejects + other.rejects,
+            Counter(self.skipped) + Counter(other.skipped),
+            pa.chunked_array([self.topics, other.topics]).unify_dictionaries().combine_chunks(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +145,23 @@ class RecordConverter:
         Args:
             batch: as `frazil.records.batches.schema` says.
             now: when the records are converted, in ms since the epoch.
+
+        Raises:
+            RegistryUnavailable, RegistryRefused: a schema registry did not give a schema.
         """
+        try:
+            return self._convert(batch, now)
+        except _OF_NO_RECORD:
+            raise
+        except Exception as error:  # noqa: BLE001 (whatever one record causes is its own rejection)
+            if batch.num_rows > 1:
+                middle = batch.num_rows // 2
+                return self.convert(batch.slice(0, middle), now) + self.convert(batch.slice(middle), now)
+            reason = RejectReason(f"the record cannot be converted: {type(error).__name__}: {shown(str(error))}")
+            nothing = self._convert(batch.slice(0, 0), now)
+            return replace(nothing, rejects=rejects_of(pa.Table.from_batches([batch]), "convert", {0: reason}))
+
+    def _convert(self, batch: pa.RecordBatch, now: int) -> Converted:
         done, bad_values, bad_others = self._read(batch) if self._changing is None else self._changed(batch)  # 1
         if self._transforms:
             done, bad_values, bad_others = done.without({**bad_others, **bad_values}, "convert"), {}, {}
@@ -188,6 +222,10 @@ class RecordConverter:
         if self._conversion.tombstones != "ignore":
             return frozenset()
         return frozenset(pc.indices_nonzero(pc.is_null(records.column("value"))).to_pylist())
+
+
+def _joined(first: pa.Table, second: pa.Table) -> pa.Table:
+    return pa.concat_tables([first, second]).unify_dictionaries().combine_chunks()
 
 
 def _converter(spec: ConverterSpec, part: Part) -> Converter:

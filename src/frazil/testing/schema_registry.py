@@ -34,6 +34,12 @@ class SchemaRegistry:
     failing: int | None = None
     """An HTTP status that all requests are answered with; None in good health."""
 
+    answer: bytes | None = None
+    """A body that all requests are answered with, instead of what was asked for."""
+
+    encoding: str | None = None
+    """What the header Content-Encoding of answers says."""
+
     schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By id, as they were registered."""
 
@@ -124,8 +130,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Failed(*_UNAUTHORIZED)
 
     def _send(self, status: int, content: Any) -> None:
-        body = json.dumps(content).encode()
+        registry: SchemaRegistry = self.server.registry  # type: ignore[attr-defined]
+        body = json.dumps(content).encode() if registry.answer is None else registry.answer
         self.send_response(status)
+        if registry.encoding is not None:
+            self.send_header("Content-Encoding", registry.encoding)
         self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

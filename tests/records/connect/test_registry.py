@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import ssl
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.support import certificates
 
 from frazil.config.converters import no_effect, problems, spec
 from frazil.errors import RegistryRefused, RegistryUnavailable
+from frazil.records.connect import registry as module
 from frazil.records.connect.registry import RegisteredSchema, parted
 from frazil.records.connect.registry import registry as connect
 from frazil.records.connect.unreadable import Unreadable
@@ -246,3 +249,63 @@ def test_references_are_found_by_subject_and_version(registry: SchemaRegistry) -
 def test_what_no_serialiser_wrote_is_refused(data: bytes) -> None:
     with pytest.raises(Unreadable, match="magic byte"):
         parted(data)
+
+
+@pytest.mark.parametrize(
+    ("answer", "because"),
+    [
+        ({}, "has no schema"),
+        ({"schema": 5}, "has no schema"),
+        ({"schema": None}, "has no schema"),
+        ({"schema": '"int"', "schemaType": 7}, "has no schema"),
+        ({"schema": '"int"', "references": "x"}, "not a schema in JSON"),
+        (None, "not a schema in JSON"),
+        ([1, 2], "not a schema in JSON"),
+        (b"<html>a proxy</html>", "not a schema in JSON"),
+        (b'{"schema": "\\"in', "not a schema in JSON"),
+        (b" " * (17 << 20), "larger than 16,777,216 bytes"),
+    ],
+    ids=["nothing", "number", "null", "type", "references", "JSON null", "list", "page", "half", "large"],
+)
+def test_an_answer_that_is_not_a_schema_is_asked_for_again(
+    registry: SchemaRegistry, answer: object, because: str
+) -> None:
+    number = registry.register("orders-value", '"int"')
+    schemas = connect({"schema.registry.url": registry.url})
+    registry.answer = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    with pytest.raises(RegistryUnavailable, match=because):
+        schemas.schema(number)
+    registry.answer = None
+
+    assert schemas.schema(number).text == '"int"'
+
+
+def test_a_compressed_answer_is_not_unpacked(registry: SchemaRegistry) -> None:
+    number = registry.register("orders-value", '"int"')
+    registry.answer, registry.encoding = gzip.compress(b" " * (100 << 20), 1), "gzip"
+
+    with pytest.raises(RegistryUnavailable, match="compressed, which was not asked for"):
+        connect({"schema.registry.url": registry.url}).schema(number)
+
+
+def test_an_answer_that_takes_too_long_ends(registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = registry.register("orders-value", '"int"')
+    monkeypatch.setattr(module, "_MOST_SECONDS", -1.0)
+
+    with pytest.raises(RegistryUnavailable, match="takes longer than"):
+        connect({"schema.registry.url": registry.url}).schema(number)
+
+
+def test_a_page_that_repeats_the_credentials_is_not_quoted(registry: SchemaRegistry) -> None:
+    registry.failing, registry.answer = 500, b"<html>Authorization: Basic YW5uYTpzZWNyZXQ=</html>"
+    with pytest.raises(RegistryUnavailable, match="HTTP status 500") as raised:
+        connect({"schema.registry.url": registry.url, **USER}).schema(1)
+
+    assert "YW5uYTpzZWNyZXQ" not in str(raised.value)
+
+
+def test_a_path_that_leads_nowhere_does_not_make_schemas_unknown(registry: SchemaRegistry) -> None:
+    number = registry.register("orders-value", '"int"')
+
+    with pytest.raises(RegistryUnavailable, match="404"):
+        connect({"schema.registry.url": f"{registry.url}/elsewhere"}).schema(number)

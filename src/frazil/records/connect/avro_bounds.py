@@ -1,7 +1,8 @@
-"""What an Avro body may not be, seen before it is read: nested without end, or of more elements than it has bytes.
+"""Bodies of Avro that must not be read: nested without end, or with millions of values that take no bytes.
 
-fastavro reads one level inside of the other in C, and would end the process; and it would make a list of a billion
-elements that take no bytes. Few schemas allow either, so few bodies are looked at.
+fastavro reads nested levels by recursion in C, which would end the process. It would also read a list of a billion
+elements that take no bytes, and a record that names another one twice, which does so again, at each of 30 levels. Few
+schemas allow that, so few bodies are checked.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import Any, Final
 from frazil.records.connect.unreadable import Unreadable
 
 _MOST_LEVELS: Final = 500
-_MOST_EMPTY: Final = 1_000_000
-"""Elements that take no bytes."""
+_MOST_EMPTY: Final = 100_000
+"""Values that take no bytes, in one body."""
+
+_MANY_EMPTY: Final = 1_000
+"""So many of them in one value are a reason to count them."""
 
 _WIDTHS: Final = {"boolean": 1, "float": 4, "double": 8}
 
@@ -27,7 +31,9 @@ def bounds(wire: Any) -> Callable[[bytes], None] | None:
     named: dict[str, Any] = {}
     _name(wire, named)
     recursive = _is_recursive(wire, named, frozenset())
-    empty = any(_takes_nothing(each, named, frozenset()) for each in _elements(wire))
+    sizes = _Sizes(named)
+    empty = any(sizes.takes_nothing(each) for each in _elements(wire))
+    empty = empty or any(sizes.empty_values(each) > _MANY_EMPTY for each in (wire, *named.values()))
     if not recursive and not empty:
         return None
 
@@ -63,7 +69,7 @@ class _Look:
             if not inner and before == self._at:
                 empty += 1
                 if empty > _MOST_EMPTY:
-                    raise Unreadable(f"has more than {_MOST_EMPTY:,} elements that take no bytes")
+                    raise Unreadable(f"has more than {_MOST_EMPTY:,} values that take no bytes")
 
     def _pass(self, kind: Any, level: int) -> list[tuple[Any, int, int]]:
         """Pass over what has no parts; the parts of what has some, the last one first."""
@@ -150,20 +156,48 @@ def _is_recursive(wire: Any, named: Mapping[str, Any], around: frozenset[str]) -
     return any(_is_recursive(each, named, inside) for each in _parts(wire))
 
 
-def _takes_nothing(wire: Any, named: Mapping[str, Any], around: frozenset[str]) -> bool:
-    """Whether a value has no bytes."""
-    if isinstance(wire, str):
-        known = named.get(wire)
-        return wire == "null" or (known is not None and wire not in around and _takes_nothing(known, named, around))
-    if isinstance(wire, list):
-        return False
-    match wire["type"]:
-        case "record":
-            inside = around | {wire["name"]}
-            return all(_takes_nothing(each["type"], named, inside) for each in wire["fields"])
-        case "fixed":
-            return bool(wire["size"] == 0)
-        case "array" | "map" | "enum":
-            return False
-        case inner:
-            return _takes_nothing(inner, named, around)
+class _Sizes:
+    """Which types take no bytes; types that others name again and again are looked at once."""
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+        self._nothing: dict[str, bool] = {}
+        self._empty: dict[str, int] = {}
+
+    def takes_nothing(self, wire: Any) -> bool:
+        """Whether a value has no bytes."""
+        match wire:
+            case list():
+                return False
+            case str() if wire in self._named:
+                if wire not in self._nothing:
+                    self._nothing[wire] = False  # inside itself it takes bytes, or has no end
+                    self._nothing[wire] = self.takes_nothing(self._named[wire])
+                return self._nothing[wire]
+            case str():
+                return wire == "null"
+            case {"type": "record", "fields": fields}:
+                return all(self.takes_nothing(each["type"]) for each in fields)
+            case {"type": "fixed", "size": size}:
+                return bool(size == 0)
+            case {"type": "array" | "map" | "enum"}:
+                return False
+            case _:
+                return self.takes_nothing(wire["type"])
+
+    def empty_values(self, wire: Any) -> int:
+        """How many values that take no bytes every value has."""
+        match wire:
+            case list():
+                return 0
+            case str() if wire in self._named:
+                if wire not in self._empty:
+                    self._empty[wire] = 0
+                    self._empty[wire] = self.empty_values(self._named[wire])
+                return self._empty[wire]
+            case {"type": "record", "fields": fields}:
+                return sum(self.empty_values(each["type"]) for each in fields) if fields else 1
+            case str() | {"type": "fixed" | "array" | "map" | "enum"}:
+                return int(self.takes_nothing(wire))
+            case _:
+                return self.empty_values(wire["type"])

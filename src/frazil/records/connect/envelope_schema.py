@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from frazil.records.connect.data import DECIMAL, SCALE, Field, Schema, Type
 from frazil.records.connect.json_values import reader
 from frazil.records.connect.unreadable import Unreadable, shown
 
+_SCALE: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _TYPES: Final = {
     **{str(type_): type_ for type_ in Type if type_ not in (Type.FLOAT32, Type.FLOAT64)},
     "float": Type.FLOAT32,
@@ -93,10 +95,9 @@ def _version(written: Any) -> int | None:
 
 
 def _check_scale(schema: Schema) -> None:
-    try:
-        int(schema.parameters[SCALE])
-    except (KeyError, ValueError) as error:
-        raise _refused("a Decimal has no scale") from error
+    written = schema.parameters.get(SCALE)
+    if written is None or not _SCALE.fullmatch(written) or not -(2**31) <= int(written) < 2**31:
+        raise _refused(f"the scale {shown(written)} of a Decimal is not a whole number of 32 bits")
 
 
 def _expected(written: Mapping[str, Any], name: str, kind: type) -> Any:

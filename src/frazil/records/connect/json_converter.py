@@ -18,7 +18,8 @@ from frazil.records.connect.unreadable import Unreadable
 
 _MARK: Final = b"\xef\xbb\xbf"
 _MOST_SCHEMAS: Final = 1000
-"""Schemas that are kept; what writes each record with another one is not to fill the memory."""
+_MOST_TEXT: Final = 4 << 20
+"""Bytes of the texts of schemas that are kept. What reads and writes their values takes some thirty times as much."""
 
 
 class JsonDecoder:
@@ -52,6 +53,9 @@ class EnvelopeDecoder:
     known: dict[bytes, _Known] = field(default_factory=dict)
     """By the text of a schema."""
 
+    kept: int = 0
+    """Bytes of these texts."""
+
     def decode(self, data: bytes) -> SchemaAndValue:
         """The payload with its schema."""
         if not data:
@@ -84,9 +88,11 @@ class EnvelopeDecoder:
         known = self.known.get(text)
         if known is None:
             known = _read(text, nulls_stay=self.nulls_stay)
-            if len(self.known) >= _MOST_SCHEMAS:
+            if len(self.known) >= _MOST_SCHEMAS or self.kept + len(text) > _MOST_TEXT:
                 self.known.clear()
+                self.kept = 0
             self.known[text] = known
+            self.kept += len(text)
         return known, bytes(envelope.payload)
 
 

@@ -52,6 +52,9 @@ class JsonSchema:
     plain: dict[Place, Read] = field(default_factory=dict)
     """What reads the values of schemas that have been referred to."""
 
+    targets: dict[Place, Schema] = field(default_factory=dict)
+    """Connect's schemas of what has been referred to: others may refer to it again and again."""
+
     def schema(self) -> Schema | None:
         """Connect's schema of the same values; None if it has none, as for what is in itself."""
         try:
@@ -71,7 +74,9 @@ class JsonSchema:
             target = self.documents.target(place)
             if target in around or target == place:
                 raise Inexpressible
-            return self._schema(target, (*around, place, target))
+            if target not in self.targets:
+                self.targets[target] = self._schema(target, (*around, place, target))
+            return self.targets[target]
         if (choice := next((name for name in _CHOICES if name in written), None)) is not None:
             return self._optional((*place, choice), written[choice], around)
         if isinstance(written.get("type"), list):

@@ -203,7 +203,7 @@ def _map(schema: Schema, known: dict[int, _Plain]) -> _Plain:
         if not isinstance(value, Mapping | list | tuple):
             raise _mismatch(schema, value)
         pairs = [(key(each), content(found)) for each, found in _pairs(value)]
-        return dict(pairs) if has_texts and all(each is not None for each, _ in pairs) else pairs
+        return dict(pairs) if has_texts and all(isinstance(each, str) for each, _ in pairs) else pairs
 
     return plain
 

@@ -14,6 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeAlias
 
 from frazil.records.connect.data import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, Moment, Number, Schema, Struct, Type
+from frazil.records.connect.exact_json import MOST_DIGITS
 from frazil.records.connect.moments import DAY
 from frazil.records.connect.unreadable import Unfit, shown
 
@@ -27,15 +28,23 @@ Raises:
 _BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _LOGICAL: Final = {(Type.BYTES, DECIMAL), (Type.INT32, DATE), (Type.INT32, TIME), (Type.INT64, TIMESTAMP)}
+_MOST_BYTES: Final = math.ceil(MOST_DIGITS * math.log2(10) / 8)
 _MOST_DIGITS: Final = 20
 """More than the longest 64-bit integers have."""
 
 
 def reader(schema: Schema | None) -> Read:
     """What reads the values of a schema; None is the schema of what has none."""
+    return _reader(schema, {})
+
+
+def _reader(schema: Schema | None, known: dict[int, Read]) -> Read:
+    """The reader of a schema; `known` has those of schemas that stand several times in the whole one, by identity."""
     if schema is None:
         return lambda value: value
-    present = _present(schema)
+    if (found := known.get(id(schema))) is not None:
+        return found
+    present = _present(schema, known)
 
     def read(value: Any) -> Any:
         if value is not None:
@@ -44,19 +53,20 @@ def reader(schema: Schema | None) -> Read:
             raise Unfit(f"no value, and its schema, {_name(schema)!r}, is neither optional nor has a default")
         return schema.default
 
+    known[id(schema)] = read
     return read
 
 
-def _present(schema: Schema) -> Read:
+def _present(schema: Schema, known: dict[int, Read]) -> Read:
     if (schema.type, schema.name) in _LOGICAL:
         return _logical(schema)
     match schema.type:
         case Type.STRUCT:
-            return _struct(schema)
+            return _struct(schema, known)
         case Type.ARRAY:
-            return _array(schema)
+            return _array(schema, known)
         case Type.MAP:
-            return _map(schema)
+            return _map(schema, known)
         case Type.FLOAT32 | Type.FLOAT64:
             return lambda value: _float(value, schema)
         case Type.BOOLEAN:
@@ -82,8 +92,8 @@ def _logical(schema: Schema) -> Read:
             return lambda value: Moment(_integer(value, schema))
 
 
-def _struct(schema: Schema) -> Read:
-    fields = [(each.name, reader(each.schema)) for each in schema.fields]
+def _struct(schema: Schema, known: dict[int, Read]) -> Read:
+    fields = [(each.name, _reader(each.schema, known)) for each in schema.fields]
 
     def read(value: Any) -> Struct:
         if not isinstance(value, Mapping):
@@ -99,14 +109,14 @@ def _struct(schema: Schema) -> Read:
     return read
 
 
-def _array(schema: Schema) -> Read:
-    element = reader(schema.value)
+def _array(schema: Schema, known: dict[int, Read]) -> Read:
+    element = _reader(schema.value, known)
     return lambda value: [element(each) for each in _list(value, schema)]
 
 
-def _map(schema: Schema) -> Read:
+def _map(schema: Schema, known: dict[int, Read]) -> Read:
     """Connect writes maps as objects if all keys are texts, and else as pairs or objects of a key and a value."""
-    key, content = reader(schema.key), reader(schema.value)
+    key, content = _reader(schema.key, known), _reader(schema.value, known)
     has_texts = schema.key is not None and schema.key.type is Type.STRING
 
     def read(value: Any) -> Any:
@@ -162,7 +172,13 @@ def _decimal(value: Any, scale: int, schema: Schema) -> Decimal:
 
 
 def from_unscaled(data: bytes, scale: int) -> Decimal:
-    """A decimal from the big-endian two's complement of its digits."""
+    """A decimal from the big-endian two's complement of its digits.
+
+    Raises:
+        Unfit: it has more than about `MOST_DIGITS` digits.
+    """
+    if len(data) > _MOST_BYTES:
+        raise Unfit(f"a decimal of {len(data):,} bytes, more than the {_MOST_BYTES:,} of {MOST_DIGITS:,} digits")
     return with_scale(int.from_bytes(data, "big", signed=True), scale)
 
 

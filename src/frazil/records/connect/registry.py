@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +21,17 @@ from frazil.errors import RegistryRefused, RegistryUnavailable
 from frazil.records.connect.unreadable import Unreadable, shown
 
 _HEAD: Final = struct.Struct(">bi")
+_MOST_BYTES: Final = 16 << 20
+"""The largest answer of a registry that is read."""
+
+_MOST_SECONDS: Final = 15.0
+"""How long an answer may take to arrive."""
+
 _REFUSALS: Final = (401, 403)
 _NOT_FOUND: Final = 404
+_UNKNOWN: Final = (40401, 40402, 40403)
+"""The codes by which a registry says that it has no such subject, version or schema; a wrong path is 404 as well."""
+
 _PASSED_ON: Final = (
     "bearer.auth.credentials.source",
     "bearer.auth.token",
@@ -131,13 +141,19 @@ class Registry:
         try:
             found = ask()
         except SchemaRegistryError as error:
-            if error.http_status_code == _NOT_FOUND:
+            if error.http_status_code == _NOT_FOUND and error.error_code in _UNKNOWN:
                 return None
             if error.http_status_code in _REFUSALS:
-                raise RegistryRefused(self._asking(what, error)) from error
-            raise RegistryUnavailable(self._asking(what, error)) from error
+                raise RegistryRefused(self._asking(what, _answer(error))) from error
+            raise RegistryUnavailable(self._asking(what, _answer(error))) from error
         except (httpx.HTTPError, OAuthTokenError, AuthlibBaseError, OSError) as error:
             raise RegistryUnavailable(self._asking(what, f"{type(error).__name__}: {error}")) from error
+        except (ValueError, TypeError, AttributeError, LookupError) as error:
+            # The client reads any JSON as an answer: a proxy's page or half of a document ends here.
+            raise RegistryUnavailable(self._asking(what, "the answer is not a schema in JSON")) from error
+        if not isinstance(found.schema_str, str) or not isinstance(found.schema_type, str):
+            self.client.clear_caches()  # it keeps such an answer, and would give it again
+            raise RegistryUnavailable(self._asking(what, "the answer has no schema"))
         references = tuple((each.name, each.subject, each.version) for each in found.references or ())
         return RegisteredSchema(found.schema_type, found.schema_str, references)
 
@@ -163,7 +179,50 @@ def registry(options: Mapping[str, str], form: str | None = None) -> Registry:
             client = SchemaRegistryClient(_client(options, urls) | named)
         except OSError as error:
             raise ValueError(f"the TLS keys of the schema registry cannot be used: {error}") from error
+    _bound(client)
     return Registry(",".join(map(_without_secrets, urls.split(","))), client, form)
+
+
+class _Bounded(httpx.SyncByteStream):  # type: ignore[misc]
+    """An answer that must arrive in time and within a size."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        until, left = time.monotonic() + _MOST_SECONDS, _MOST_BYTES
+        for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise httpx.DecodingError(f"the answer is larger than {_MOST_BYTES:,} bytes")
+            if time.monotonic() > until:
+                raise httpx.ReadTimeout(f"the answer takes longer than {_MOST_SECONDS:.0f} s")
+            yield chunk
+
+    def close(self) -> None:
+        """Close the connection, or give it back."""
+        self._stream.close()
+
+
+def _bound(client: SchemaRegistryClient) -> None:
+    """Bound what a client reads of an answer; the answer comes as it is, since a few bytes may unpack to gigabytes."""
+    session = client._rest_client.session  # noqa: SLF001 (the client has no public way to it; a test holds this)
+
+    def on_answer(response: Any) -> None:
+        if "content-encoding" in response.headers:
+            raise httpx.DecodingError("the answer is compressed, which was not asked for")
+        response.stream = _Bounded(response.stream)
+
+    session.headers["Accept-Encoding"] = "identity"
+    session.event_hooks["response"] = [on_answer]
+
+
+def _answer(error: SchemaRegistryError) -> str:
+    """What a registry said; the body of another server's error page may repeat the request's credentials."""
+    status = f"HTTP status {error.http_status_code}"
+    if error.error_code in (-1, None):
+        return status
+    return f"{status}, error code {error.error_code}, {shown(error.error_message)}"
 
 
 def _client(options: Mapping[str, str], urls: str) -> dict[str, Any]:

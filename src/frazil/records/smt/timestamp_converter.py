@@ -34,7 +34,12 @@ _TARGETS: Final = {
     "Timestamp": TIMESTAMP_SCHEMA,
 }
 _OPTIONAL: Final = {name: schema.as_optional() for name, schema in _TARGETS.items()}
-_LOGICAL: Final = {DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
+_LOGICAL: Final[dict[tuple[str | None, Type], str]] = {
+    (DATE, Type.INT32): "Date",
+    (TIME, Type.INT32): "Time",
+    (TIMESTAMP, Type.INT64): "Timestamp",
+}
+_NAMES: Final = (DATE, TIME, TIMESTAMP)
 _TO_MILLIS: Final = {
     "seconds": (1000, 1),
     "milliseconds": (1, 1),
@@ -106,7 +111,7 @@ class TimestampConverter(OfPartAlone):
             return None
         kind = "Timestamp" if isinstance(value, Moment) else _SOURCES.get(type_of(value))
         if kind is None:
-            raise CannotTransform(f"{described(value)} is no timestamp")
+            raise CannotTransform(f"{described(value)} is not a timestamp")
         return self._converted(kind, value)
 
     def _converted(self, source: str, value: Any) -> Any:
@@ -152,9 +157,11 @@ def _source(schema: Schema) -> str:
     Raises:
         CannotTransform: no timestamps are of it.
     """
-    found = _LOGICAL.get(schema.name or "") or _SOURCES.get(schema.type)
+    is_logical = schema.name in _NAMES
+    found = _LOGICAL.get((schema.name, schema.type)) if is_logical else _SOURCES.get(schema.type)
     if found is None:
-        raise CannotTransform(f"a value of type {schema.name or schema.type} is no timestamp")
+        name = f" with the name {schema.name!r}" if schema.name else ""
+        raise CannotTransform(f"a value of type {schema.type}{name} is not a timestamp")
     return found
 
 
