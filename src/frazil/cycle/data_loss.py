@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,9 +12,11 @@ import structlog
 from frazil.cycle.lost_records import LostRecords, last_error
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
+from frazil.cycle.table_pool import TablePool, errors_in
+from frazil.cycle.table_set import TableSet
 from frazil.cycle.truncations import Truncations
 from frazil.errors import DataLoss, FrazilError, LogTruncated, RecordsSkipped, StageFailed
-from frazil.model import Position, SourcePartition, TableName
+from frazil.model import Position, Range, SourcePartition, TableName
 from frazil.sources.base import Source
 from frazil.tables.rules.tokens import Tokens
 
@@ -30,7 +32,8 @@ class DataLossPolicy:
         self,
         source: Source,
         opener: Opener,
-        tables: Mapping[TableName, OpenTable],
+        tables: TableSet,
+        together: TablePool,
         truncations: Truncations,
         *,
         skip: bool,
@@ -39,8 +42,13 @@ class DataLossPolicy:
         self._truncations = truncations
         self._source = source
         self._opener = opener
-        self._tables = tables
+        self._set = tables
+        self._together = together
         self._skip = skip
+
+    def look_again(self, planned: Iterable[Range]) -> None:
+        """Look at logs once more after ranges were read; see `Truncations.look_again`."""
+        self._truncations.look_again(planned)
 
     def error(self, vanished: SourcePartition, starts: Mapping[SourcePartition, Position]) -> FrazilError:
         """The error for a cycle that met a vanished record; where losses are skipped, the tokens are behind them then.
@@ -56,7 +64,7 @@ class DataLossPolicy:
             if start < earliest.get(partition, start)
         ]
         if not lost:
-            return self._truncations.error(starts) or self._beyond_the_end(vanished, starts[vanished])
+            return self._truncations.error(starts.keys()) or self._beyond_the_end(vanished, starts[vanished])
         if not self._skip:
             first, *others = lost
             where = first.partition
@@ -68,12 +76,14 @@ class DataLossPolicy:
                 first=each.start.first,
                 last=each.end.last,
             )
-        for opened in self._tables.values():
-            mine = [each for each in lost if each.partition.topic in opened.topics]
-            behind = [_of(each, opened.tokens) for each in mine if opened.tokens.start(each.partition) < each.end]
-            if behind:
-                self._opener.move(opened, skipped(opened.tokens, behind, time.time_ns() // 1_000_000))
+        behind = {name: mine for name, opened in self._set.working().items() if (mine := _behind(opened, lost))}
+        self._set.fail(errors_in(behind, self._together.each(self._skip_over, [*behind.items()])))
         return RecordsSkipped([str(each) for each in lost])
+
+    def _skip_over(self, item: tuple[TableName, Sequence[LostRecords]]) -> None:
+        name, lost = item
+        opened = self._set.opened[name]
+        self._opener.move(opened, skipped(opened.tokens, lost, time.time_ns() // 1_000_000))
 
     def _beyond_the_end(self, partition: SourcePartition, start: Position) -> FrazilError:
         end = self._source.ends([partition]).get(partition)
@@ -82,10 +92,14 @@ class DataLossPolicy:
         return LogTruncated(str(partition), start.last, end.first)
 
 
-def _of(lost: LostRecords, tokens: Tokens) -> LostRecords:
+def _behind(opened: OpenTable, lost: Sequence[LostRecords]) -> list[LostRecords]:
     """What one table has lost: it may have got further than another one that the partition feeds."""
-    own = tokens.start(lost.partition)
-    return replace(lost, start=own) if lost.start < own else lost
+    found = []
+    for each in lost:
+        own = opened.tokens.start(each.partition)
+        if each.partition.topic in opened.topics and own < each.end:
+            found.append(replace(each, start=own) if each.start < own else each)
+    return found
 
 
 def skipped(tokens: Tokens, lost: Sequence[LostRecords], now: int) -> Tokens:

@@ -40,7 +40,6 @@ from frazil.cycle.destinations import Routing, destinations
 from frazil.cycle.expiry import Expiry
 from frazil.cycle.identity import Absences, require_same_topics
 from frazil.cycle.job import Job
-from frazil.cycle.open_tables import starts_of
 from frazil.cycle.opening import Opener
 from frazil.cycle.planning import Plan, backlogs, ranges, unsized
 from frazil.cycle.pruning import Pruning
@@ -116,7 +115,7 @@ class Ingestion:
         self._absences = Absences(settings)
         skip = settings.on_data_loss == "skip"
         self._expiry = Expiry(source, self._opener, skip=skip)
-        self._truncations = Truncations(source, self._opener, self.tables, skip=skip)
+        self._truncations = Truncations(source, self._opener, self._set, self._together, skip=skip)
         self._tasks = Tasks(settings, source, self.tables, self._together, self._set.branching)
         self._uncommitted = Uncommitted(job, self._tasks.access, keeps_rejects=settings.errors_tolerance == "all")
         self._staging = Staging(
@@ -127,7 +126,7 @@ class Ingestion:
             self._tasks,
             self._together,
             self._uncommitted,
-            DataLossPolicy(source, self._opener, self.tables, self._truncations, skip=skip),
+            DataLossPolicy(source, self._opener, self._set, self._together, self._truncations, skip=skip),
             self._sizes,
         )
         self.plan = Plan(0, {}, {})
@@ -333,8 +332,7 @@ class Ingestion:
         self.plan = Plan(self.plans, starts, latest, facts.keys())
         taking_part = least_starts(working, facts)
         self._expiry.note(working.values(), taking_part)
-        self._truncations.look(taking_part, latest)
-        self._look_further_on(taking_part, facts)
+        self._truncations.look(facts, latest)
         waiting = backlogs(taking_part, latest, self._sizes)
         if self._buffering.needs_sizes and (unknown := unsized(waiting)):
             self._sizes.update(self._source.average_sizes(unknown))
@@ -343,14 +341,6 @@ class Ingestion:
         self._rest_ends = time.monotonic() + min((each.seconds for each in self.resting.values()), default=math.inf)
         waiting = [each for each in waiting if each.partition not in self.resting]
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)
-
-    def _look_further_on(self, starts: Mapping[SourcePartition, Position], facts: Mapping[str, TopicFacts]) -> None:
-        """A task looks at the log before its range; tables that are further on have covered more of it."""
-        for opened in self._set.working().values():
-            own = starts_of(opened, facts)
-            further = {each: start for each, start in own.items() if starts.get(each, start) < start}
-            if further and (error := self._truncations.error(further)):
-                raise error
 
     def _unopened(self, facts: Mapping[str, TopicFacts]) -> list[SourcePartition]:
         """The channels of tables that could not be opened yet, of topics that exist."""

@@ -68,6 +68,7 @@ class Staging:
         )
         if (partition := mixed(staged)) is not None:
             raise StageFailed(str(partition), "its log was truncated while it was read")
+        self._losses.look_again(planned)
         self._sizes.update(average_sizes(staged))
         topics = {each.partition.topic for each in planned}
         now = self._source.facts(topics)

@@ -19,8 +19,8 @@ class TruncationWatch:
     def __init__(self, diverged: Callable[[Positions], Parted]) -> None:
         """Ask `diverged` where logs part from positions; see `frazil.sources.base.Source.diverged`."""
         self._diverged = diverged
-        self._held: dict[SourcePartition, tuple[KafkaPosition, int | None, int | None]] = {}
-        """Positions whose logs held what was before them, their epochs, and those of the leaders that said so."""
+        self._held: dict[tuple[SourcePartition, int, int | None], int | None] = {}
+        """By offset and epoch of what was read: the epoch of the leader whose log held it."""
 
     def look(self, starts: Positions, ends: Positions) -> Parted:
         """Look at channels that have nothing to read; see `frazil.sources.base.Source.look_for_truncation`."""
@@ -37,7 +37,9 @@ class TruncationWatch:
             if ends[partition] < position:
                 # So it is behind an open transaction whose records were read before `isolation.level` was changed.
                 raise StageFailed(str(partition), f"it is to end before {position.offset}, which its log holds")
-        self._held |= {each: (found, found.leader_epoch, ends[each].leader_epoch) for each, found in suspect.items()}
+        current = {key: epoch for key, epoch in self._held.items() if key[0] not in ends or _leads(ends[key[0]], epoch)}
+        told = {(each, at.offset, at.leader_epoch): ends[each].leader_epoch for each, at in suspect.items()}
+        self._held = current | told
         return {}
 
     def _is_suspect(self, partition: SourcePartition, starts: Positions, ends: Positions) -> bool:
@@ -48,5 +50,9 @@ class TruncationWatch:
         return (
             known
             and end.leader_epoch != position.leader_epoch
-            and self._held.get(partition) != (position, position.leader_epoch, end.leader_epoch)
+            and self._held.get((partition, position.offset, position.leader_epoch), -1) != end.leader_epoch
         )
+
+
+def _leads(end: KafkaPosition, leader_epoch: int | None) -> bool:
+    return end.leader_epoch == leader_epoch
