@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import boto3
 import httpx2
-import orjson
 import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ProxyConnectionError, SSLError
 from structlog.testing import capture_logs
 from tests.memory.streams import StreamStaging, StreamWorld
-from tests.sources.kinesis.transport import Change, Transport, answering, cut, raises, says, undated
+from tests.sources.kinesis.transport import Change, Transport, answering, cut, raises, says, undated, without
 
 from frazil.cycle import Ingestion
 from frazil.cycle.destinations import destinations
@@ -185,10 +184,10 @@ def test_an_open_shard_has_not_ended_because_an_answer_leads_no_further(
 ) -> None:
     put(world, 1)
     connector = opened(world)
-    transport.change("GetRecords", _without_iterator)
+    transport.change("GetRecords", without("NextShardIterator"))
     until_landed(world, connector, 1)
     world.catch_up(connector)
-    transport.change("GetRecords", _without_iterator)
+    transport.change("GetRecords", without("NextShardIterator"))
     put(world, 2)
 
     until_landed(world, connector, 1, 2)
@@ -206,7 +205,7 @@ def test_a_shard_that_is_listed_as_closed_has_ended_though_no_answer_names_its_c
     (shard,) = client.list_shards(StreamName=world.stream)["Shards"]
     client.split_shard(StreamName=world.stream, ShardToSplit=shard["ShardId"], NewStartingHashKey=str(2**127))
     put(world, 2)
-    transport.change("GetRecords", _without_children, times=1000)
+    transport.change("GetRecords", without("ChildShards"), times=1000)
 
     until_landed(world, connector, 1, 2)
 
@@ -240,15 +239,3 @@ def test_a_page_instead_of_a_subscription_is_no_subscription() -> None:
 
     with pytest.raises(UnreadableAnswer, match="text/html"):
         Subscription(page, {})
-
-
-def _without_iterator(answer):
-    document = orjson.loads(answer.content)
-    document.pop("NextShardIterator", None)
-    return says(orjson.dumps(document))(answer)
-
-
-def _without_children(answer):
-    document = orjson.loads(answer.content)
-    document.pop("ChildShards", None)
-    return says(orjson.dumps(document))(answer)

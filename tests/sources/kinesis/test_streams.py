@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.sources.kinesis.transport import Transport, without
 
 from frazil.dev.kinesis import LocalKinesis
 from frazil.errors import StreamUnavailable
@@ -39,6 +40,21 @@ def test_streams_are_not_listed_at_every_look(local: LocalKinesis, source: Kines
     local.provide("orders")
 
     assert {tuple(source.discover()) for _ in range(20)} == {("orders",)}
+
+
+@pytest.mark.parametrize("member", ["NextToken", None])
+def test_all_pages_of_names_are_read_whether_or_not_they_have_tokens(
+    local: LocalKinesis, source: KinesisSource, monkeypatch: pytest.MonkeyPatch, member: str | None
+) -> None:
+    monkeypatch.setattr("frazil.dev.kinesis.operations.streams._LISTED", 3)
+    transport = Transport(monkeypatch)
+    if member is not None:
+        transport.change("ListStreams", without(member), times=10)
+    names = [f"orders{number}" for number in range(7)]
+    for name in names:
+        local.provide(name)
+
+    assert [*source.discover()] == names
 
 
 def test_new_streams_are_found_after_a_while_though_the_service_was_too_busy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.httpsession import URLLib3Session
@@ -64,6 +65,17 @@ def says(content: bytes, status: int = 200) -> Change:
 def cut(answer: AWSResponse) -> AWSResponse:
     """Half of the answer."""
     return says(answer.content[: len(answer.content) // 2])(answer)
+
+
+def without(member: str) -> Change:
+    """The answer without a member."""
+
+    def changed(answer: AWSResponse) -> AWSResponse:
+        document = orjson.loads(answer.content)
+        document.pop(member, None)
+        return says(orjson.dumps(document), answer.status_code)(answer)
+
+    return changed
 
 
 def undated(answer: AWSResponse) -> AWSResponse:

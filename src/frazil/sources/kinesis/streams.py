@@ -125,9 +125,13 @@ class Streams:
         while True:
             page = _asked(partial(self._client.list_streams, **more), is_patient=is_patient)
             found += page["StreamNames"]
-            if "NextToken" not in page:
+            if token := page.get("NextToken"):
+                more = {"NextToken": token}
+            elif page["HasMoreStreams"] and page["StreamNames"]:
+                # Older versions of the service, and servers that stand in for it, give no tokens.
+                more = {"ExclusiveStartStreamName": page["StreamNames"][-1]}
+            else:
                 return sorted(found)
-            more = {"NextToken": page["NextToken"]}
 
     def find(self, streams: Collection[str]) -> dict[str, Stream]:
         """Those of the streams that exist."""
