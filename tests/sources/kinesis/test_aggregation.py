@@ -9,7 +9,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frazil.sources.kinesis.aggregation import MAGIC, UserRecord, belongs, hash_key_of, split
+from frazil.sources.kinesis.aggregation import LONGEST_KEY, MAGIC, UserRecord, hash_key_of, split
 from frazil.testing.aggregation import aggregate
 
 HIGHEST = 2**128 - 1
@@ -17,7 +17,7 @@ FIELD = descriptor_pb2.FieldDescriptorProto
 
 user_records = st.builds(
     UserRecord,
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=300),
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=LONGEST_KEY),
     st.none() | st.integers(0, HIGHEST),
     st.binary(max_size=300),
 )
@@ -26,6 +26,21 @@ user_records = st.builds(
 def sealed(message: bytes) -> bytes:
     """A message as it stands in the data of a record, with the digest that belongs to it."""
     return MAGIC + message + hashlib.md5(message, usedforsecurity=False).digest()
+
+
+def parts(data: bytes) -> list[UserRecord]:
+    """The user records of an aggregated record."""
+    found = split(data)
+    assert found is not None
+    assert len(found) == len([*found])
+    return [*found]
+
+
+def belongs(records: list[UserRecord], lowest: int, highest: int) -> bool:
+    """Whether an aggregate of these belongs to a shard with these hash keys."""
+    found = split(aggregate(records))
+    assert found is not None
+    return found.belongs(lowest, highest)
 
 
 def library_message() -> Any:
@@ -57,7 +72,7 @@ def test_what_protobuf_wrote_is_taken_apart_in_order() -> None:
     message.records.add(key=0, place=0, data=b"x" * 300, tags=[{"key": "k", "value": "v"}])
     message.records.add(key=1, data=b"")
 
-    assert split(sealed(message.SerializeToString())) == [
+    assert parts(sealed(message.SerializeToString())) == [
         UserRecord("ß", None, b"first"),
         UserRecord("a", HIGHEST, b"x" * 300),
         UserRecord("ß", None, b""),
@@ -69,7 +84,7 @@ def test_what_was_aggregated_comes_back_and_protobuf_reads_the_same(records: lis
     data = aggregate(records)
     message = Whole.FromString(data[4:-16])
 
-    assert split(data) == records
+    assert parts(data) == records
     assert [
         UserRecord(
             message.keys[each.key], int(message.places[each.place]) if each.HasField("place") else None, each.data
@@ -103,6 +118,7 @@ def test_a_changed_byte_makes_it_a_plain_record(at: int) -> None:
         "data beyond its record": b"\x0a\x01k\x1a\x04\x08\x00\x1a\x05value",
         "a record without data": b"\x0a\x01k\x1a\x02\x08\x00",
         "a record without a key": b"\x0a\x01k\x1a\x02\x1a\x00",
+        "a key that no stream takes": b"\x0a\x81\x02" + b"k" * 257 + b"\x1a\x04\x08\x00\x1a\x00",
         "a key that is not UTF-8": b"\x0a\x01\xff\x1a\x04\x08\x00\x1a\x00",
         "a hash key that is no number": b"\x0a\x01k\x12\x01x\x1a\x06\x08\x00\x10\x00\x1a\x00",
         "a hash key of 129 bits": b"\x0a\x01k\x12\x27%d\x1a\x06\x08\x00\x10\x00\x1a\x00" % 2**128,

@@ -1,13 +1,15 @@
 """Aggregated records, as Amazon's Kinesis Producer Library makes them: many user records in the data of one record.
 
 The data begin with four bytes that mark them, and end with the MD5 of what is between: a protobuf message of partition
-keys, explicit hash keys, and records that name theirs by index. Whatever is not exactly that is a plain record.
+keys, explicit hash keys, and records that name theirs by index. Whatever is not exactly that is a plain record, and so
+is one with a partition key that Kinesis does not take.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
@@ -18,6 +20,9 @@ from google.protobuf.message_factory import GetMessageClass
 MAGIC: Final = b"\xf3\x89\x9a\xc2"
 _DIGEST: Final = 16
 _HASH_KEYS: Final = 2**128
+
+LONGEST_KEY: Final = 256
+"""Characters of a partition key; Kinesis takes no longer one, so no producer aggregates records under such a key."""
 
 
 class UserRecord(NamedTuple):
@@ -41,7 +46,61 @@ def hash_key_of(partition_key: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def split(data: bytes) -> Sequence[UserRecord] | None:
+class Aggregate:
+    """The user records of one aggregated record, in order. They are made while they are read.
+
+    They name their keys by index, so they may be many times as large as what they are in.
+    """
+
+    def __init__(self, message: Any) -> None:
+        """Take a complete message.
+
+        Raises:
+            IndexError: a user record names a key that is not in its table.
+            ValueError: a key cannot be one.
+        """
+        self._records = message.records
+        self._keys = message.partition_key_table
+        self._places = message.explicit_hash_key_table
+        self._used = self._used_keys()
+        """The index of each partition key by which user records are placed."""
+
+        self._used_places = self._used_hash_keys()
+
+    def __len__(self) -> int:
+        """How many user records there are."""
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[UserRecord]:
+        """Make the user records."""
+        has_places = bool(self._places)
+        for each in self._records:
+            placed = has_places and each.HasField("explicit_hash_key_index")
+            place = _hash_key(self._places[each.explicit_hash_key_index]) if placed else None
+            yield UserRecord(self._keys[each.partition_key_index].decode(), place, each.data)
+
+    def belongs(self, lowest: int, highest: int) -> bool:
+        """Whether the hash keys of all user records are within a shard's, both ends included."""
+        places = (hash_key_of(self._keys[each].decode()) for each in self._used)
+        return all(lowest <= each <= highest for each in itertools.chain(self._used_places, places))
+
+    def _used_hash_keys(self) -> set[int]:
+        used = {each.explicit_hash_key_index for each in self._records if each.HasField("explicit_hash_key_index")}
+        if used and max(used) >= len(self._places):
+            raise IndexError("a user record names a hash key that is not in the table")
+        return {_hash_key(self._places[each]) for each in used}
+
+    def _used_keys(self) -> set[int]:
+        used = {each.partition_key_index for each in self._records}
+        if max(used) >= len(self._keys):
+            raise IndexError("a user record names a partition key that is not in the table")
+        for index in used:
+            if len(self._keys[index].decode()) > LONGEST_KEY:
+                raise ValueError("no stream takes such a partition key")
+        return {each.partition_key_index for each in self._records if not each.HasField("explicit_hash_key_index")}
+
+
+def split(data: bytes) -> Aggregate | None:
     """The user records of an aggregated record's data; None where they are those of a plain record."""
     if data[:4] != MAGIC or len(data) <= len(MAGIC) + _DIGEST:
         return None
@@ -49,15 +108,10 @@ def split(data: bytes) -> Sequence[UserRecord] | None:
     if hashlib.md5(message, usedforsecurity=False).digest() != digest:
         return None
     try:
-        return _records(message)
+        found = _Message.FromString(message)
+        return Aggregate(found) if found.IsInitialized() and found.records else None
     except (DecodeError, IndexError, ValueError):
         return None
-
-
-def belongs(records: Sequence[UserRecord], lowest: int, highest: int) -> bool:
-    """Whether the hash keys of all records are within a shard's, both ends included."""
-    keys = {(each.partition_key, each.explicit_hash_key): each for each in records}
-    return all(lowest <= each.hash_key <= highest for each in keys.values())
 
 
 def _field(name: str, number: int, kind: str, *, label: str, of: str | None = None) -> FieldDescriptorProto:
@@ -94,29 +148,6 @@ def _message() -> Any:
 
 
 _Message: Final = _message()
-
-
-def _records(message: bytes) -> list[UserRecord] | None:
-    """The user records of a message; raises DecodeError, IndexError or ValueError where it is none."""
-    found = _Message.FromString(message)
-    if not found.IsInitialized():
-        return None
-    keys = [key.decode() for key in found.partition_key_table]
-    hash_keys = [_hash_key(text) for text in found.explicit_hash_key_table]
-    if not hash_keys:
-        records = [UserRecord(keys[each.partition_key_index], None, each.data) for each in found.records]
-    else:
-        records = [
-            UserRecord(
-                keys[each.partition_key_index],
-                hash_keys[each.explicit_hash_key_index] if each.HasField("explicit_hash_key_index") else None,
-                each.data,
-            )
-            for each in found.records
-        ]
-    if not hash_keys and any(each.HasField("explicit_hash_key_index") for each in found.records):
-        return None
-    return records or None
 
 
 def _hash_key(text: bytes) -> int:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from frazil.records import batches
-from frazil.sources.kinesis.aggregation import belongs, split
+from frazil.sources.kinesis.aggregation import split
 from frazil.sources.kinesis.positions import KinesisPosition, after
 from frazil.sources.kinesis.shard_reading import RawRecord
 
 SCHEMA = batches.schema(partition=pa.string(), offset=pa.string())
 """What the records of shards are in batches."""
+
+_BESIDES: Final = 200
+"""Bytes that a row takes besides its value and its key, about: its offset, most of all."""
 
 _Row = tuple[str, int, bytes, str | None]
 """Offset, time of arrival, value and partition key."""
@@ -23,8 +27,8 @@ def unpacked(
     start: KinesisPosition,
     end: KinesisPosition,
     hash_keys: Callable[[], tuple[int, int]],
-) -> list[_Row]:
-    """The records between two positions, aggregated ones taken apart.
+) -> Iterator[_Row]:
+    """Yield the records between two positions, aggregated ones taken apart.
 
     An aggregated record with a user record whose hash key is not the shard's was put there by a producer that did not
     know of a split or merge yet, and sends it again: it is left out, as Amazon's client libraries do.
@@ -35,19 +39,15 @@ def unpacked(
         end: where it ends.
         hash_keys: gives the lowest and the highest hash key of the shard; asked only where something is aggregated.
     """
-    found: list[_Row] = []
     for each in records:
         parts = split(each.data)
         if parts is None:
-            found.append((each.sequence, each.arrival, each.data, each.key))
-        elif belongs(parts, *hash_keys()):
+            yield each.sequence, each.arrival, each.data, each.key
+        elif parts.belongs(*hash_keys()):
             number = int(each.sequence)
-            found += (
-                (f"{each.sequence}:{sub}", each.arrival, part.data, part.partition_key)
-                for sub, part in enumerate(parts)
-                if start < after(number, sub) and not end < after(number, sub)
-            )
-    return found
+            for sub, part in enumerate(parts):
+                if start < after(number, sub) and not end < after(number, sub):
+                    yield f"{each.sequence}:{sub}", each.arrival, part.data, part.partition_key
 
 
 def batch(topic: str, shard: str, rows: Sequence[_Row]) -> pa.RecordBatch:
@@ -67,13 +67,15 @@ def batch(topic: str, shard: str, rows: Sequence[_Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def pieces(rows: Sequence[_Row], size: int) -> Iterator[Sequence[_Row]]:
-    """The rows in pieces of about so many bytes: what was aggregated may be much."""
-    begin = length = 0
-    for number, row in enumerate(rows):
-        length += len(row[2])
+def pieces(rows: Iterable[_Row], size: int) -> Iterator[Sequence[_Row]]:
+    """The rows in pieces of about so many bytes: what was aggregated may be much, and is never there as a whole."""
+    piece: list[_Row] = []
+    length = 0
+    for row in rows:
+        piece.append(row)
+        length += len(row[2]) + len(row[3] or "") + _BESIDES
         if length >= size:
-            yield rows[begin : number + 1]
-            begin, length = number + 1, 0
-    if begin < len(rows):
-        yield rows[begin:]
+            yield piece
+            piece, length = [], 0
+    if piece:
+        yield piece
