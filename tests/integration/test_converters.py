@@ -89,7 +89,7 @@ def test_avro_of_several_schemas_lands_in_one_chunk_and_an_unknown_schema_is_a_r
         (None, None, None),
     ]
     assert [row["RECORD_METADATA"]["schema_id"] for row in found] == [first, second, first, None]
-    assert found[0]["at"] in ("2026-09-21T14:13:20.123Z", "2026-09-21T14:13:20.123000Z")
+    assert found[0]["at"] == "2026-09-21T14:13:20.123"
     (status,) = connector.status()
     assert status.rows_error == 2
 
@@ -145,7 +145,7 @@ def test_protobuf_lands_with_its_message_and_what_that_imports(
     caught_up(connector)
 
     (row,) = rows(topic)
-    assert (row["big"], row["color"], row["tags"], row["by"]["name"]) == (str(2**64 - 1), "BLUE", ["a", "b"], "Ann")
+    assert (row["big"], row["color"], row["tags"], row["by"]["name"]) == (2**64 - 1, "BLUE", ["a", "b"], "Ann")
     assert row["RECORD_METADATA"]["schema_id"] == number
 
 
@@ -169,7 +169,7 @@ def test_json_with_schemas_lands_by_its_schemas_and_json_schema_too(
     caught_up(connect(other, **of_registry(registry, "io.confluent.connect.json.JsonSchemaConverter")))
 
     (row,), (second,) = rows(topic), rows(other)
-    assert (row["id"], row["left"], row["due"]) == (1, 7, "1970-03-22T00:00:00.000Z")
+    assert (row["id"], row["left"], row["due"]) == (1, 7, "1970-03-22")
     assert (second["id"], second["more"], second["RECORD_METADATA"]["schema_id"]) == (2, "x", number)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import Column, IcebergType, ListType, Primitive, SchemaChange, StructType
+from frazil.model import Column, IcebergType, ListType, MapType, Primitive, SchemaChange, StructType
 from frazil.pipes.changes import changed, joined, together, within
 
 LONG, DOUBLE, STRING = Primitive("long"), Primitive("double"), Primitive("string")
@@ -19,10 +19,13 @@ def _around(kinds: st.SearchStrategy[IcebergType]) -> st.SearchStrategy[IcebergT
     fields = st.dictionaries(st.sampled_from("abAB"), kinds, min_size=1, max_size=3)
     apart = fields.filter(lambda each: len({name.lower() for name in each}) == len(each))
     structs = apart.map(lambda each: struct(**dict(sorted(each.items()))))
-    return structs | kinds.map(lambda kind: ListType(0, kind, False))
+    maps = kinds.map(lambda kind: MapType(0, STRING, 0, kind, value_required=False))
+    return structs | kinds.map(lambda kind: ListType(0, kind, False)) | maps
 
 
-types = st.recursive(st.sampled_from([LONG, DOUBLE, STRING, Primitive("boolean")]), _around, max_leaves=5)
+scalars = [LONG, DOUBLE, STRING, *map(Primitive, ("boolean", "int", "float", "date"))]
+decimals_within = [Primitive("decimal", 5, 2), Primitive("decimal", 38, 30), Primitive("decimal", 20, 4)]
+types = st.recursive(st.sampled_from([*scalars, *decimals_within]), _around, max_leaves=5)
 paths = st.sampled_from([("place", "a"), ("place", "A"), ("place", "b"), ("list", "element", "a")])
 decimals = st.integers(3, 9).map(lambda precision: Primitive("decimal", precision, 1))
 changes = st.builds(

@@ -9,15 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.model import Column, Drift, IcebergType, ListType, ObservedType, Primitive, StructType
+from frazil.model import Column, Drift, IcebergType, ListType, MapType, ObservedType, Primitive, StructType
 from frazil.pipes.evolution import NestedType, column_type, columns_for, merged
 from frazil.pipes.naming import normalized
 
 NESTED: tuple[NestedType, ...] = ("variant", "json", "struct")
 SCALARS = ["null", "boolean", "long", "huge", "double", "string"]
+"""Kinds that values show."""
+
+DECLARED = [
+    *("int", "float", "date", "time", "timestamp", "timestamptz", "binary"),
+    *("decimal(5,2)", "decimal(12,2)", "decimal(20,0)", "decimal(38,30)"),
+]
+"""Those that schemas say besides."""
+
 
 names = st.sampled_from(["a", "A", "b", "é", "É", "x.y", "", "n\n"])
-scalars = st.sets(st.sampled_from(SCALARS)).map(frozenset)
+scalars = st.sets(st.sampled_from(SCALARS + DECLARED), max_size=3).map(frozenset)
 
 
 def fields(values: st.SearchStrategy[ObservedType]) -> st.SearchStrategy[tuple[tuple[str, ObservedType], ...]]:
@@ -26,7 +34,13 @@ def fields(values: st.SearchStrategy[ObservedType]) -> st.SearchStrategy[tuple[t
 
 seens: st.SearchStrategy[ObservedType] = st.recursive(
     st.builds(ObservedType, scalars),
-    lambda inner: st.builds(ObservedType, scalars, st.none() | fields(inner), st.none() | inner),
+    lambda inner: st.builds(
+        ObservedType,
+        scalars,
+        st.none() | fields(inner),
+        st.none() | inner,
+        entries=st.none() | st.tuples(st.builds(ObservedType, scalars), inner),
+    ),
     max_leaves=4,
 )
 drifts: st.SearchStrategy[Drift] = st.dictionaries(names, seens, max_size=4)
@@ -40,11 +54,20 @@ def listed(element: IcebergType) -> ListType:
     return ListType(0, element, element_required=False)
 
 
+def mapped(key: IcebergType, value: IcebergType) -> MapType:
+    return MapType(0, key, 0, value, value_required=False)
+
+
+def decimal(precision: int, scale: int) -> Primitive:
+    return Primitive("decimal", precision, scale)
+
+
 def struct(**kinds: IcebergType) -> StructType:
     return StructType(tuple(Column(0, name, kind) for name, kind in kinds.items()))
 
 
 BOOLEAN, LONG, DOUBLE, STRING, VARIANT = map(Primitive, ("boolean", "long", "double", "string", "variant"))
+INT, FLOAT, DATE = map(Primitive, ("int", "float", "date"))
 
 
 @given(st.lists(drifts, max_size=4), st.sampled_from(NESTED), st.randoms(use_true_random=False))
@@ -91,8 +114,17 @@ def holds(wider: IcebergType, narrower: IcebergType, values: ObservedType) -> bo
                 and holds(taking[field.name.casefold()], field.type, held.get(field.name, seen("long")))
                 for field in few
             )
+        case MapType(key=key, value=value), MapType(key=least, value=fewer):
+            keys, content = values.entries or (ObservedType(), ObservedType())
+            return holds(key, least, keys) and holds(value, fewer, content)
+        case MapType(key=key, value=value), StructType(fields=few):
+            held = dict(values.fields or ())
+            return key == STRING and all(holds(value, field.type, held.get(field.name, seen("long"))) for field in few)
+        case Primitive(name="decimal"), Primitive():
+            digits = {"int": 10, "long": 19}.get(narrower.name, narrower.precision - narrower.scale)
+            return wider.precision - wider.scale >= digits and wider.scale >= narrower.scale
         case _:
-            return (wider, narrower) == (DOUBLE, LONG)
+            return (wider, narrower) in [(LONG, INT), (DOUBLE, INT), (DOUBLE, LONG), (DOUBLE, FLOAT)]
 
 
 @pytest.mark.parametrize(
@@ -112,6 +144,26 @@ def holds(wider: IcebergType, narrower: IcebergType, values: ObservedType) -> bo
         (["long", "boolean"], STRING),
         (["boolean", "double"], STRING),
         (SCALARS, STRING),
+        (["int"], INT),
+        (["int", "long"], LONG),
+        (["float"], FLOAT),
+        (["float", "double"], DOUBLE),
+        (["float", "int"], DOUBLE),
+        (["date"], DATE),
+        (["date", "string"], STRING),
+        (["date", "timestamp"], STRING),
+        (["timestamp", "timestamptz"], STRING),
+        (["binary", "string"], STRING),
+        (["decimal(12,2)"], decimal(12, 2)),
+        (["decimal(12,2)", "decimal(12,4)"], decimal(14, 4)),
+        (["decimal(4,2)", "int"], decimal(12, 2)),
+        (["decimal(4,2)", "long"], decimal(21, 2)),
+        # No decimal has as many digits, and no double has those of a decimal.
+        (["decimal(38,30)", "long"], STRING),
+        (["decimal(38,30)", "decimal(38,2)"], STRING),
+        (["decimal(12,2)", "double"], STRING),
+        (["decimal(12,2)", "float"], STRING),
+        (["decimal(12,2)", "huge"], STRING),
     ],
 )
 @pytest.mark.parametrize("nested", NESTED)
@@ -130,6 +182,7 @@ MIXES = [
     ARRAY.merged_with(seen("string", "null")),
     ObservedType(fields=()),
     ObservedType(element=ObservedType()),
+    ObservedType(entries=(seen("string"), seen("long"))),
 ]
 
 
@@ -159,6 +212,13 @@ def test_objects_and_arrays_and_mixes_with_them_are_one_type_where_they_are_not_
         # Nothing was ever in it: texts, which take whatever comes.
         (ObservedType(element=ObservedType()), listed(STRING)),
         (ObservedType(fields=()), STRING),
+        (ObservedType(entries=(seen("string"), seen("date"))), mapped(STRING, DATE)),
+        (ObservedType(entries=(seen("int"), OBJECT)), mapped(INT, struct(a=LONG))),
+        # An object without a schema may be a map whose keys are texts.
+        (ObservedType(entries=(seen("string"), seen("int")), fields=(("a", seen("long")),)), mapped(STRING, LONG)),
+        (ObservedType(entries=(OBJECT, seen("int"))), STRING),
+        (ObservedType(entries=(seen("string"), seen("int")), element=seen("long")), STRING),
+        (ObservedType(fields=(("a", seen("date")), ("m", seen("decimal(5,2)")))), struct(a=DATE, m=decimal(5, 2))),
         # A mix is JSON text, as deep as it is.
         (OBJECT.merged_with(ARRAY), STRING),
         (OBJECT.merged_with(seen("long")), STRING),

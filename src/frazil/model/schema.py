@@ -120,10 +120,11 @@ MOST_COLUMNS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ObservedType:
-    """What values of one key looked like."""
+    """What the values of one key are: by their schemas where they have some, else by what they looked like."""
 
     scalars: frozenset[str] = frozenset()
-    """`null`, `boolean`, `long`, `huge` (a whole number beyond 64 bits), `double`, `string`."""
+    """`null`, `boolean`, `long`, `huge` (a whole number beyond 64 bits), `double`, `string`; schemas also say Iceberg's
+    other types as Iceberg spells them: `int`, `date`, `decimal(12,2)` …"""
 
     fields: tuple[tuple[str, ObservedType], ...] | None = None
     """The keys of objects among them; None when there was no object."""
@@ -134,6 +135,9 @@ class ObservedType:
     first: OrderedPlace | None = field(default=None, compare=False)
     """The first record that had one of them; None when nobody asked. It says nothing about what they looked like."""
 
+    entries: tuple[ObservedType, ObservedType] | None = None
+    """The keys and the values of maps among them; None when no schema names a map: values cannot tell one."""
+
     def merged_with(self, other: ObservedType) -> ObservedType:
         """What was seen here and there; the order does not matter."""
         fields: dict[str, ObservedType] = {}
@@ -141,15 +145,19 @@ class ObservedType:
             fields[key] = fields[key].merged_with(seen) if key in fields else seen
         objects = self.fields is not None or other.fields is not None
         elements = [each for each in (self.element, other.element) if each is not None]
+        maps = [each for each in (self.entries, other.entries) if each is not None]
         return ObservedType(
             self.scalars | other.scalars,
             tuple(sorted(fields.items(), key=lambda item: item[0])) if objects else None,
             elements[0].merged_with(elements[1]) if len(elements) == 2 else next(iter(elements), None),
             min((each for each in (self.first, other.first) if each is not None), default=None),
+            (maps[0][0].merged_with(maps[1][0]), maps[0][1].merged_with(maps[1][1]))
+            if len(maps) == 2
+            else next(iter(maps), None),
         )
 
 
 NOTHING_OBSERVED = ObservedType()
 
 Drift: TypeAlias = Mapping[str, ObservedType]
-"""New keys, spelled as they came, and what their values looked like."""
+"""New keys, spelled as they came, and what their values are."""

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import duckdb
@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.model import Column, Drift, OrderedPlace, RecordOffset, RecordPlace, SchemaChange, SourcePartition
-from frazil.records.convert import VALUE
+from frazil.records.convert import TYPES, VALUE
 from frazil.records.rejects import RejectReason
+from frazil.records.schema_types import no_types
 from frazil.sql import ident
 
 CHUNK: Final = "chunk"
@@ -94,7 +95,10 @@ class Chunk:
         self._topic = topic
         self._records = records
         self._before = before
-        self._rows = inputs.append_column(ROW, pa.array(range(inputs.num_rows), pa.int64()))
+        has_types = TYPES in inputs.column_names
+        self._types = inputs.column(TYPES) if has_types else pa.chunked_array([no_types(inputs.num_rows)])
+        rows = inputs.drop_columns([TYPES]) if has_types else inputs
+        self._rows = rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64()))
         self._rewritten: set[int] = set()
         self._is_registered = False
 
@@ -118,6 +122,32 @@ class Chunk:
         for batch in self._rows.column(VALUE).chunks:
             # Several times faster than to_pylist, which makes an Arrow scalar of each cell.
             yield from batch.cast(pa.binary()).to_numpy(zero_copy_only=False)
+
+    def types(self) -> set[str]:
+        """What the schemas of the rows say of their keys (`frazil.records.schema_types`), each once."""
+        return {
+            text
+            for part in self._types.chunks
+            for text in part.dictionary.take(pc.unique(part.indices)).to_pylist()
+            if text is not None
+        }
+
+    def types_of(self, row: int) -> str | None:
+        """What the schema of one row says; None where it has none."""
+        found: str | None = self._types[row].as_py()
+        return found
+
+    def rows_of(self, types: Container[str]) -> dict[int, str]:
+        """The rows whose schemas say one of these, with what theirs says, in order."""
+        found: dict[int, str] = {}
+        row = 0
+        for part in self._types.chunks:
+            texts = part.dictionary.to_pylist()
+            for number, place in enumerate(part.indices.to_pylist(), row):
+                if place is not None and texts[place] in types:
+                    found[number] = texts[place]
+            row += len(part)
+        return found
 
     def select(self, rows: Iterable[int]) -> list[tuple[int, str | None]]:
         """The JSON texts of the given rows, in order."""

@@ -8,10 +8,10 @@ from typing import Final
 
 from frazil.model import Column, FieldPath, IcebergType, ListType, MapType, Primitive, SchemaChange, StructType
 from frazil.pipes.naming import folded
+from frazil.pipes.scalars import joined_scalars
 from frazil.records.new_keys import width_of
 
 _STRING: Final = Primitive("string")
-_NUMBERS: Final = {Primitive("long"), Primitive("double")}
 
 
 def together(changes: Iterable[SchemaChange]) -> SchemaChange:
@@ -42,8 +42,10 @@ def joined(one: IcebergType, other: IcebergType) -> IcebergType:
             return _union(one, other)
         case ListType(), ListType():
             return replace(one, element=joined(one.element, other.element))
-        case _ if {one, other} == _NUMBERS:
-            return Primitive("double")
+        case MapType(), MapType() if one.key == other.key:
+            return replace(one, value=joined(one.value, other.value))
+        case Primitive(), Primitive():
+            return joined_scalars({str(one), str(other)})
         case _:
             return _STRING
 

@@ -1,4 +1,4 @@
-"""How drift changes a table's schema: a fixed, commutative merge of what values of a new key looked like.
+"""How drift changes a table's schema: a fixed, commutative merge of what the values of a new key are.
 
 Design section 4 has the table.
 """
@@ -18,6 +18,7 @@ from frazil.model import (
     Drift,
     IcebergType,
     ListType,
+    MapType,
     ObservedType,
     Primitive,
     SchemaChange,
@@ -25,20 +26,13 @@ from frazil.model import (
     WriteShape,
 )
 from frazil.pipes.naming import folded
-from frazil.pipes.types import paths_within
+from frazil.pipes.scalars import joined_scalars
+from frazil.pipes.types import VARIANT, paths_within
 from frazil.sql import is_usable_name
 
 NestedType = Literal["variant", "json", "struct"]
 
 _STRING: Final = Primitive("string")
-_SCALARS: Final = {
-    "boolean": "boolean",
-    "long": "long",
-    "double": "double",
-    "string": "string",
-    # Beyond 64 bits only text keeps every digit.
-    "huge": "string",
-}
 
 
 def conversion_for(conversion: Conversion, shape: WriteShape) -> Conversion:
@@ -84,8 +78,11 @@ def unambiguous(columns: Mapping[str, IcebergType], existing: Iterable[Column]) 
 
 
 def is_typed(seen: ObservedType, nested: NestedType) -> bool:
-    """Whether values tell the type of a column: null does not, nor an empty array, nor a structure of such."""
-    if seen.scalars - {"null"}:
+    """Whether values tell the type of a column: null does not, nor an empty array, nor a structure of such.
+
+    A schema does, whatever the values are.
+    """
+    if seen.scalars - {"null"} or seen.entries is not None:
         return True
     if nested == "struct":
         within = [field for _, field in seen.fields or ()] + ([] if seen.element is None else [seen.element])
@@ -94,22 +91,25 @@ def is_typed(seen: ObservedType, nested: NestedType) -> bool:
 
 
 def column_type(seen: ObservedType, nested: NestedType) -> IcebergType:
-    """The type that holds all the values: BIGINT < DOUBLE, other mixes of scalars STRING, nested ones as configured."""
-    if seen.fields is None and seen.element is None:
-        return _scalar(seen)
+    """The type that holds all the values: `joined_scalars` of scalars, nested ones as configured."""
+    if seen.fields is None and seen.element is None and seen.entries is None:
+        return joined_scalars(seen.scalars)
     if nested == "variant":
-        return Primitive("variant")
+        return VARIANT
     if nested == "json":
         return _STRING
     return _structured(seen)
 
 
 def _structured(seen: ObservedType) -> IcebergType:
-    """A struct or a list; a mix of kinds, and an object without fields, is what only JSON text can hold."""
-    if seen.scalars - {"null"} or (seen.fields is not None and seen.element is not None):
+    """A struct, a list or a map; a mix of kinds, and an object without fields, is what only JSON text can hold."""
+    is_object = seen.fields is not None or seen.entries is not None
+    if seen.scalars - {"null"} or (is_object and seen.element is not None):
         return _STRING
     if seen.element is not None:
         return ListType(0, column_type(seen.element, "struct"), element_required=False)
+    if seen.entries is not None:
+        return _map(seen.entries, seen.fields or ())
     found = _ignoring_case(dict(seen.fields or ()))
     fields = {name: each for name, each in found.items() if is_typed(each, "struct")}
     if not fields or not all(map(is_usable_name, fields)):
@@ -117,13 +117,18 @@ def _structured(seen: ObservedType) -> IcebergType:
     return StructType(tuple(Column(0, name, column_type(found, "struct")) for name, found in fields.items()))
 
 
-def _scalar(seen: ObservedType) -> Primitive:
-    found = {_SCALARS[kind] for kind in seen.scalars if kind != "null"}
-    if not found:
+def _map(entries: tuple[ObservedType, ObservedType], objects: Iterable[tuple[str, ObservedType]]) -> IcebergType:
+    """A map; the members of objects without a schema are entries of it."""
+    keys, values = entries
+    for _, member in objects:
+        keys, values = keys.merged_with(_TEXT), values.merged_with(member)
+    key = column_type(keys, "struct")
+    if not isinstance(key, Primitive):
         return _STRING
-    if found <= {"long", "double"}:
-        return Primitive("double" if "double" in found else "long")
-    return Primitive(found.pop() if len(found) == 1 else "string")
+    return MapType(0, key, 0, column_type(values, "struct"), value_required=False)
+
+
+_TEXT: Final = ObservedType(frozenset({"string"}))
 
 
 def _ignoring_case(drift: Mapping[str, ObservedType]) -> dict[str, ObservedType]:

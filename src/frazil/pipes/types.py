@@ -128,33 +128,43 @@ def json_structure(kind: IcebergType) -> object:
             return read_type(kind)
 
 
-def cast(expression: str, kind: IcebergType) -> str:
-    """SQL that turns what `json_structure` read into the column's type."""
-    return _variant(expression) if kind == VARIANT else _cast(expression, kind, 0)
+def cast(expression: str, kind: IcebergType, *, in_base64: bool = False) -> str:
+    """SQL that turns what `json_structure` read into the column's type.
+
+    Args:
+        expression: what was read.
+        kind: the type.
+        in_base64: whether bytes are texts in base64, rather than in hexadecimal digits.
+    """
+    return _variant(expression) if kind == VARIANT else _cast(expression, kind, 0, in_base64=in_base64)
 
 
-def _cast(expression: str, kind: IcebergType, depth: int) -> str:
+def _cast(expression: str, kind: IcebergType, depth: int, *, in_base64: bool) -> str:
     """The same within a column, at a `depth` of so many lambdas around it."""
     if kind == VARIANT:
         return f"CASE WHEN {expression} IS NOT NULL THEN variant_to_parquet_variant({_variant(expression)}) END"
     if not _is_cast_by_hand(kind):
         return f"CAST({expression} AS {sql_type(kind)})"
     each = f"each_{depth}"
+
+    def within(part: str, kind: IcebergType, levels: int = 1) -> str:
+        return _cast(part, kind, depth + levels, in_base64=in_base64)
+
     match kind:
         case ListType(element=element):
-            return f"list_transform({expression}, lambda {each}: {_cast(each, element, depth + 1)})"
+            return f"list_transform({expression}, lambda {each}: {within(each, element)})"
         case MapType(key=key, value=value):
-            entry = f"{{'k': {_cast(f'{each}.key', key, depth + 1)}, 'v': {_cast(f'{each}.value', value, depth + 1)}}}"
+            entry = f"{{'k': {within(f'{each}.key', key)}, 'v': {within(f'{each}.value', value)}}}"
             entries = f"list_transform(map_entries({expression}), lambda {each}: {entry})"
             return f"CASE WHEN {expression} IS NOT NULL THEN map_from_entries({entries}) END"
         case StructType(fields=fields):
             packed = ", ".join(
-                f"{ident(field.name)} := {_cast(f'{expression}.{ident(field.name)}', field.type, depth)}"
+                f"{ident(field.name)} := {within(f'{expression}.{ident(field.name)}', field.type, 0)}"
                 for field in fields
             )
             return f"CASE WHEN {expression} IS NOT NULL THEN struct_pack({packed}) END"
         case _:
-            return f"unhex({expression})"
+            return f"{'from_base64' if in_base64 else 'unhex'}({expression})"
 
 
 def _is_cast_by_hand(kind: IcebergType) -> bool:

@@ -15,6 +15,9 @@ HEADERS: Final = pa.map_(pa.string(), pa.binary())
 TEXT_OR_JSON: Final = pa.struct([("text", pa.string()), ("is_json", pa.bool_())])
 """The type of converted keys and header values: a text, or the text of a JSON document; null for none."""
 
+TYPES: Final = pa.dictionary(pa.int32(), pa.string())
+"""The type of the column of what values are by their schemas (`frazil.records.schema_types`): a batch has few."""
+
 
 def schema(partition: pa.DataType, offset: pa.DataType) -> pa.Schema:
     """One record a row, as read; partitions and offsets are of the source's own types.
@@ -38,11 +41,11 @@ def schema(partition: pa.DataType, offset: pa.DataType) -> pa.Schema:
 def converted_schema(read: pa.Schema) -> pa.Schema:
     """One record a row, converted; of the columns of `read`, those that say where it comes from stay as they are.
 
-    The value is JSON text, null for a tombstone; schema ids are null where the converter knows no schemas.
+    The value is JSON text, null for a tombstone; its types and the schema ids are null where it has no schema.
     """
     converted = {"key": TEXT_OR_JSON, "value": pa.string(), "headers": pa.map_(pa.string(), TEXT_OR_JSON)}
     fields = [(field.name, converted.get(field.name, field.type)) for field in read]
-    return pa.schema([*fields, ("schema_id", pa.int32()), ("key_schema_id", pa.int32())])
+    return pa.schema([*fields, ("types", TYPES), ("schema_id", pa.int32()), ("key_schema_id", pa.int32())])
 
 
 def topics(topic: str, count: int) -> pa.DictionaryArray:

@@ -15,10 +15,11 @@ from frazil.records.connect.decoding import Decoder
 from frazil.records.connect.json_text import Write, writer
 from frazil.records.connect.unreadable import Unreadable
 from frazil.records.decoders import decoder
+from frazil.records.schema_types import SchemaTypes
 from frazil.records.smt.chain import Step
 from frazil.records.smt.refusal import CannotTransform
 
-_COLUMNS: Final = ("topic", "timestamp", "key", "value", "headers", "schema_id", "key_schema_id")
+_COLUMNS: Final = ("topic", "timestamp", "key", "value", "headers", "types", "schema_id", "key_schema_id")
 """What transforms may change, and what decoders add."""
 
 _NOTHING: Final = SchemaAndValue(None, None)
@@ -30,6 +31,9 @@ _MOST_WRITERS: Final = 1000
 @dataclass(slots=True)
 class Changed:
     """What became of the records of a batch."""
+
+    types: SchemaTypes
+    """What tells the types of values by their schemas."""
 
     rows: list[int] = field(default_factory=list)
     """Those that are still there."""
@@ -56,15 +60,18 @@ class Changed:
         values = self.columns[name]
         if name == "topic":
             return pa.array(values, pa.string()).dictionary_encode().cast(TOPIC)
+        if name == "types":
+            return self.types.column(values)
         return pa.array(values, kind)
 
 
 class Changing:
     """Has transforms change the records of one task."""
 
-    def __init__(self, conversion: Conversion, steps: Sequence[Step]) -> None:
-        """Decode as `conversion` says, and have `steps` change records in their order."""
+    def __init__(self, conversion: Conversion, steps: Sequence[Step], types: SchemaTypes) -> None:
+        """Decode as `conversion` says, and have `steps` change records in their order; `types` tells their types."""
         self._steps = tuple(steps)
+        self._types = types
         self._value = decoder(conversion.value_converter)
         self._key = decoder(conversion.key_converter)
         self._header = decoder(conversion.header_converter)
@@ -72,7 +79,7 @@ class Changing:
 
     def change(self, batch: pa.RecordBatch) -> Changed:
         """Decode and change records; those that are bad or dropped are none of the rows."""
-        done = Changed()
+        done = Changed(self._types)
         appends = [done.columns[name].append for name in _COLUMNS]
         names = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
         for row, cells in enumerate(zip(*(batch.column(name).to_pylist() for name in names), strict=True)):
@@ -134,7 +141,14 @@ class Changing:
         """What stands in the columns that transforms may change."""
         value = self._write(record.value)
         headers = [(each.name, self._text_or_json(each.content)) for each in record.headers]
-        return record.topic, record.timestamp, self._text_or_json(record.key), value, headers or None
+        return (
+            record.topic,
+            record.timestamp,
+            self._text_or_json(record.key),
+            value,
+            headers or None,
+            record.value.schema,
+        )
 
     def _text_or_json(self, content: SchemaAndValue) -> dict[str, Any] | None:
         if content.schema is not None and content.schema.type is Type.STRING and isinstance(content.value, str):

@@ -38,6 +38,7 @@ from frazil.records.decoders import decoder
 from frazil.records.headers import converted as converted_headers
 from frazil.records.headers import unique
 from frazil.records.rejects import RejectReason, Rejects, rejects_of
+from frazil.records.schema_types import SchemaTypes, no_types
 from frazil.records.simple_header import SimpleHeaderConverter
 from frazil.records.smt.chain import OwnTransformation, Step, step_of
 from frazil.records.smt.columns import columnar
@@ -46,6 +47,9 @@ from frazil.records.value import quoted
 
 VALUE = "value"
 """The column of JSON text; null for a tombstone."""
+
+TYPES = "types"
+"""The column of what values are by their schemas (`frazil.records.schema_types`); null for values without one."""
 
 _TOPICS: Final = "topics as transforms left them"
 
@@ -75,7 +79,7 @@ class Converted:
     """A batch of records with their values as JSON text."""
 
     table: pa.Table
-    """`value`, and the columns of what `METADATA` gives; the topic is as transforms left it."""
+    """`VALUE`, `TYPES`, and the columns of what `METADATA` gives; the topic is as transforms left it."""
 
     records: pa.Table
     """The same rows as they were read, for rejects."""
@@ -131,11 +135,12 @@ class RecordConverter:
     def __init__(self, conversion: Conversion) -> None:
         """Convert as `conversion` says."""
         self._conversion = conversion
-        self._value = _converter(conversion.value_converter, "value")
+        types = SchemaTypes(bytes_fit=conversion.binary == "base64")
+        self._value = _converter(conversion.value_converter, "value", types)
         self._key = _converter(conversion.key_converter, "key")
         self._header = _converter(conversion.header_converter, "header")
         looking, self._transforms = arranged(conversion)
-        self._changing = Changing(conversion, looking) if looking else None
+        self._changing = Changing(conversion, looking, types) if looking else None
 
     def convert(self, batch: pa.RecordBatch, now: int) -> Converted:
         """Convert some records.
@@ -170,7 +175,12 @@ class RecordConverter:
         beside = METADATA[self._conversion.metadata_column](done.records, self._conversion, now)  # 3
         ignored = self._ignored(done.records) - bad_values.keys()
         bad = {row: reason for row, reason in {**beside.bad, **bad_others, **bad_values}.items() if row not in ignored}
-        columns = {VALUE: done.records.column(VALUE), **beside.columns, _TOPICS: done.records.column("topic")}
+        columns = {
+            VALUE: done.records.column(VALUE),
+            TYPES: done.records.column(TYPES),
+            **beside.columns,
+            _TOPICS: done.records.column("topic"),
+        }
         done = replace(done, records=pa.RecordBatch.from_pydict(columns)).without(bad, "convert", ignored)
         records = pa.Table.from_batches([done.read])
         topics = done.records.column(_TOPICS)
@@ -192,6 +202,7 @@ class RecordConverter:
             "key": pa.StructArray.from_arrays([key.texts, key.is_json], fields=list(TEXT_OR_JSON)),
             "value": _json(value),
             "headers": headers,
+            "types": no_types(batch.num_rows) if value.types is None else value.types,
             "schema_id": nothing if value.schema_ids is None else value.schema_ids,
             "key_schema_id": nothing if key.schema_ids is None else key.schema_ids,
         }
@@ -228,9 +239,9 @@ def _joined(first: pa.Table, second: pa.Table) -> pa.Table:
     return pa.concat_tables([first, second]).unify_dictionaries().combine_chunks()
 
 
-def _converter(spec: ConverterSpec, part: Part) -> Converter:
+def _converter(spec: ConverterSpec, part: Part, types: SchemaTypes | None = None) -> Converter:
     made = CONVERTERS.get(spec.kind)
-    return DecodingConverter(decoder(spec)) if made is None else made(part, spec.options)
+    return DecodingConverter(decoder(spec), types) if made is None else made(part, spec.options)
 
 
 def arranged(conversion: Conversion) -> tuple[list[Step], list[tuple[str, Transform]]]:

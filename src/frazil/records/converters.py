@@ -37,6 +37,9 @@ class ConvertedColumn:
     """Why rows cannot be converted, by row, as what is said of them: `is not valid JSON: …`. What a reason shows of
     the record is in quotes."""
 
+    types: pa.DictionaryArray | None = None
+    """What each row is by its schema, as `frazil.records.schema_types` has it; None where no row has a schema."""
+
 
 class Converter(Protocol):
     """Reads one part of records; made once for a task."""

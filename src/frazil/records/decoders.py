@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from frazil.model import ConverterSpec
-from frazil.records.connect.data import SchemaAndValue, Type
+from frazil.records.connect.data import Schema, SchemaAndValue, Type
 from frazil.records.connect.decoding import Decoder
 from frazil.records.connect.json_converter import JsonDecoder, envelope_decoder
 from frazil.records.connect.json_text import json_text
@@ -107,6 +107,11 @@ class OwnDecoder:
     def text(self, data: bytes) -> str | None:
         """The same as JSON."""
         return json_text(self.decode(data))
+
+    def text_and_schema(self, data: bytes) -> tuple[str | None, Schema | None]:
+        """The same, and the schema that it gives."""
+        content = self.decode(data)
+        return json_text(content), content.schema
 
     def schema_id(self, data: bytes) -> int | None:
         """What it says, if it says anything."""

@@ -60,15 +60,17 @@ def width_of(columns: Iterable[IcebergType]) -> int:
 def _size(seen: ObservedType) -> int:
     """How many columns it makes at most."""
     fields = sum(_size(field) for _, field in seen.fields or ())
-    return max(1, fields + (_size(seen.element) if seen.element else 0))
+    values = _size(seen.entries[1]) if seen.entries else 0
+    return max(1, fields + values + (_size(seen.element) if seen.element else 0))
 
 
 def _is_same(one: ObservedType, other: ObservedType) -> bool:
     """Whether they are equal and were first seen in the same records, at any depth."""
     if one != other or one.first != other.first:
         return False
-    within = [*zip(one.fields or (), other.fields or (), strict=True)]
-    if not all(_is_same(mine, yours) for (_, mine), (_, yours) in within):
+    within = [(mine, yours) for (_, mine), (_, yours) in zip(one.fields or (), other.fields or (), strict=True)]
+    within += zip(one.entries or (), other.entries or (), strict=True)
+    if not all(_is_same(mine, yours) for mine, yours in within):
         return False
     return one.element is None or other.element is None or _is_same(one.element, other.element)
 

@@ -15,6 +15,7 @@ from frazil.records.changing import Changing
 from frazil.records.connect.exact_json import parsed
 from frazil.records.connect.unreadable import Unreadable
 from frazil.records.convert import RecordConverter, arranged
+from frazil.records.schema_types import SchemaTypes
 from frazil.records.smt.chain import Chain, specs
 
 Row = tuple[Any, ...]
@@ -51,7 +52,7 @@ def chain(*transforms: tuple[Mapping[str, str], Mapping[str, str] | None, bool])
 
 def steps_of(conversion: Conversion) -> Changing:
     steps = [step for spec in conversion.transforms for step in Chain.of(spec.options).steps]
-    return Changing(conversion, steps)
+    return Changing(conversion, steps, SchemaTypes(bytes_fit=True))
 
 
 values = st.one_of(

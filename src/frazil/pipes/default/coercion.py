@@ -41,13 +41,22 @@ _HEXADECIMAL: Final = re.compile(r"([0-9a-fA-F]{2})*")
 class Coercion:
     """The rules as one connector has configured them."""
 
-    def __init__(self, conversion: Conversion) -> None:
+    def __init__(self, conversion: Conversion, *, writes_base64: bool = False) -> None:
+        """Take values as `conversion` says.
+
+        Args:
+            conversion: the connector's.
+            writes_base64: whether the statement that reads what comes of it takes bytes in base64, rather than in
+                hexadecimal digits.
+        """
         self._rounds = conversion.numbers == "round"
         self._zone = ZoneInfo(conversion.time_zone)
         self._opens_texts = conversion.validation == "client_side"
         self._is_base64 = conversion.binary == "base64"
+        self._writes_base64 = writes_base64
         # Iceberg writes bytes in hexadecimal digits, whatever records do.
-        self._of_table = Coercion(replace(conversion, binary="hex")) if self._is_base64 else self
+        of_table = replace(conversion, binary="hex")
+        self._of_table = Coercion(of_table, writes_base64=writes_base64) if self._is_base64 else self
         self.strays: list[tuple[str, Any]] = []
         """Values of keys within structs that no field has, by dotted path; cleared for each record."""
 
@@ -107,14 +116,20 @@ class Coercion:
                 raise CoercionError(f"columns of type {kind} cannot be written")
 
     def _binary(self, value: Any) -> str:
-        return _base64(value) if self._is_base64 else _hexadecimal(value)
+        return self._written(self._bytes(value))
 
     def _fixed(self, value: Any, length: int) -> str:
-        text = self._binary(value)
-        if len(text) != 2 * length + len('""'):
+        found = self._bytes(value)
+        if len(found) != length:
             form = f"in base64, of {length} bytes" if self._is_base64 else f"of {2 * length} hexadecimal digits"
             raise CoercionError(f"{shown(value)} is not text {form}")
-        return text
+        return self._written(found)
+
+    def _bytes(self, value: Any) -> bytes:
+        return _from_base64(value) if self._is_base64 else _from_hexadecimal(value)
+
+    def _written(self, value: bytes) -> str:
+        return f'"{base64.b64encode(value).decode() if self._writes_base64 else value.hex()}"'
 
     def _time(self, name: times.TimeType, value: Any) -> str:
         try:
@@ -199,22 +214,22 @@ def _uuid(value: Any) -> str:
     return f'"{uuid.UUID(value)}"'
 
 
-def _hexadecimal(value: Any) -> str:
+def _from_hexadecimal(value: Any) -> bytes:
     text = java_trim(value) if is_text(value) else None
     if text is None or not _HEXADECIMAL.fullmatch(text):
         raise CoercionError(f"{shown(value)} is not text of pairs of hexadecimal digits")
-    return f'"{text.lower()}"'
+    return bytes.fromhex(text)
 
 
-def _base64(value: Any) -> str:
-    """In hexadecimal digits; only the one text that base64 has for some bytes is taken."""
+def _from_base64(value: Any) -> bytes:
+    """Only the one text that base64 has for some bytes is taken."""
     try:
         found = base64.b64decode(value, validate=True) if is_text(value) else None
     except ValueError:
         found = None
     if found is None or base64.b64encode(found).decode() != value:
         raise CoercionError(f"{shown(value)} is not text in base64")
-    return f'"{found.hex()}"'
+    return found
 
 
 def _variant(value: Any) -> str:
@@ -309,8 +324,8 @@ def _parsed(text: str, name: str) -> Any:
         ) from error
 
 
-def within_length(text: str, column: Column) -> str:
-    """A column's value as it was coerced, if it is no longer than the column allows.
+def within_length(text: str, column: Column, *, in_base64: bool) -> str:
+    """A column's value as it was coerced, with its bytes in base64 or not, if it is no longer than the column allows.
 
     Raises:
         CoercionError: it is longer.
@@ -321,6 +336,6 @@ def within_length(text: str, column: Column) -> str:
     if column.type == Primitive("string"):
         if len(value) > column.length:
             raise CoercionError(f"{shown(value)} has {len(value)} characters, and the column takes {column.length}")
-    elif len(value) > 2 * column.length:
-        raise CoercionError(f"{shown(value)} has {len(value) // 2} bytes, and the column takes {column.length}")
+    elif (count := len(base64.b64decode(value) if in_base64 else value) // (1 if in_base64 else 2)) > column.length:
+        raise CoercionError(f"{shown(value)} has {count} bytes, and the column takes {column.length}")
     return text

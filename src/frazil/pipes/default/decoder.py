@@ -46,6 +46,18 @@ def _hexadecimal(length: int) -> Any:
 
 
 _PAIRS: Final = r"\A([0-9a-fA-F]{2})*\Z"
+_BASE64: Final = r"\A(?:[A-Za-z0-9+/]{4})*+([A-Za-z0-9+/]([AQgw]=|[A-Za-z0-9+/][AEIMQUYcgkosw048])=)?\Z"
+"""The one text that base64 has for some bytes."""
+
+_DAY: Final = (
+    r"((?!0000)[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31))"
+)
+"""A day that there is, but for 29 February."""
+
+_CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+_DATE: Final = Annotated[str, Meta(pattern=rf"\A{_DAY}(T{_CLOCK}Z?)?\Z")]
+"""A date, also as the timestamp in UTC that converters make of one."""
+
 _LONGEST_NUMBER: Final = 20
 """Characters of the longest whole number that a text column takes as it is."""
 
@@ -124,6 +136,8 @@ class Dialect:
         # Texts without a zone are in its time zone; DuckDB takes them for UTC.
         self._needs_zone = conversion.time_zone != "UTC"
         self._is_base64 = conversion.binary == "base64"
+        # What converters make of moments that schemas name is in UTC, and says so.
+        self._names_utc = conversion.value_converter.kind != "json"
 
     def decoder(self, record: Any) -> Callable[[bytes | str], Any]:
         """A decoder for a struct that `struct` made."""
@@ -136,25 +150,26 @@ class Dialect:
                 return Annotated[dt.datetime, Meta(tz=True)] | _SINCE_EPOCH
             if kind.name == "timestamptz_ns" and self._needs_zone:
                 return Annotated[dt.datetime, Meta(tz=True)] | LONG
+            if kind.name == "timestamp" and self._names_utc:
+                return dt.datetime | _SINCE_EPOCH
             return _QUICK_TIMES[kind.name]
         return self._within(kind)
 
     def limited(self, kind: IcebergType, length: int) -> Any:
         """The same for a column whose texts or bytes have at most that length."""
         if kind != Primitive("string"):
-            accepted = self._within(kind)
-            return (
-                Undescribed if accepted is Undescribed else Annotated[str, Meta(pattern=_PAIRS, max_length=2 * length)]
-            )
+            return Undescribed if self._is_base64 else Annotated[str, Meta(pattern=_PAIRS, max_length=2 * length)]
         text = Annotated[str, Meta(max_length=length)]
         return text if length < _LONGEST_NUMBER else text | bool | LONG
 
     def _within(self, kind: IcebergType) -> Any:
         match kind:
             case Primitive(name=name):
-                if self._is_base64 and is_bytes(kind):
-                    return Undescribed  # the statement reads hexadecimal digits
                 length = fixed_length(kind)
+                if self._is_base64 and is_bytes(kind):
+                    return Undescribed if length is not None else Annotated[str, Meta(pattern=_BASE64)]
+                if name == "date" and self._names_utc:
+                    return _DATE
                 return _EXACT_TIMES.get(name) or (_TYPES[name] if length is None else _hexadecimal(length))
             case ListType(element=element, element_required=required):
                 inner = self._within(element)

@@ -69,7 +69,8 @@ class ExactValidation:
             rules: what becomes of values that the table has no place for.
         """
         self._projection = projection
-        self._coercion = Coercion(conversion)
+        self._in_base64 = conversion.binary == "base64"
+        self._coercion = Coercion(conversion, writes_base64=self._in_base64)
         self._keeps_unknown = keeps_unknown
         self._rules = rules
         self._nested = conversion.nested_type
@@ -159,7 +160,8 @@ class ExactValidation:
     def _value(self, column: Column, key: str, value: Any) -> str:
         strays = len(self._coercion.strays)
         try:
-            return within_length(self._coercion.column(column.type, value, column.name), column)
+            text = self._coercion.column(column.type, value, column.name)
+            return within_length(text, column, in_base64=self._in_base64)
         except CoercionError as error:
             kept = column.required or column is self._projection.rescued
             if kept or self._rules.types not in ("discard", "rescue"):

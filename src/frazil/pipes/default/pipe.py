@@ -7,20 +7,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from frazil.model import MOST_COLUMNS, RESCUED, Column, Conversion, Primitive, SchemaChange, TableRules
 from frazil.pipes.base import Chunk
 from frazil.pipes.changes import changed, together
-from frazil.pipes.default.drift import DriftWatch, growth
+from frazil.pipes.default.drift import DriftWatch, Types, growth, growth_by_types
 from frazil.pipes.default.exact_validation import ExactValidation, Rewritten
 from frazil.pipes.default.fast_validation import FastValidation
 from frazil.pipes.default.projection import Projection, Reading
 from frazil.pipes.evolution import columns_for, unambiguous
-from frazil.records.convert import VALUE
+from frazil.records.convert import TYPES, VALUE
 from frazil.records.rejects import RejectReason
+from frazil.records.schema_types import types_of
 
 
 class DefaultPipe:
@@ -49,11 +50,17 @@ class DefaultPipe:
         self._evolves = evolves
         self._column_budget = column_budget
         self._rules = rules
-        self._projection = Projection(columns, conversion.normalizes, conversion.metadata_column)
+        self._projection = Projection(
+            columns, conversion.normalizes, conversion.metadata_column, conversion.binary == "base64"
+        )
         drops = rules.columns == "discard"
         self._fast = FastValidation(self._projection, conversion, keeps_unknown=evolves, drops_unknown=drops)
         self._exact = self._exactly(rules)
         self._diagnosis = self._exactly(replace(rules, types="freeze"))
+        self._heeds_types = evolves or rules.types == "evolve"
+        self._asks: dict[str, bool] = {}
+        """Whether the table has to change for a schema, by what that says of types."""
+
         self._watches = evolves and not self._projection.payload()
         """Whether so many records are expected to have new keys that all are looked at for these at once."""
 
@@ -63,8 +70,9 @@ class DefaultPipe:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The value, and what the metadata is made of."""
-        return self._projection.inputs()
+        """The value, what its schema says where that may change the table, and what the metadata is made of."""
+        inputs = self._projection.inputs()
+        return (*inputs, TYPES) if self._heeds_types else inputs
 
     def statements(self, chunk: Chunk) -> Iterator[str]:
         """At first one that refuses what most records do not do, if records were like that so far."""
@@ -105,30 +113,54 @@ class DefaultPipe:
     def _validate(self, chunk: Chunk) -> bool:
         """Settle what fast validation refuses, unless the table has to change first; whether it has not."""
         refused: Iterable[int] = range(chunk.count)
-        if not self._watches:
+        asking = {text for text in chunk.types() if self._is_asking(text)}
+        if not (self._watches or asking):
             self._fast.has_new_keys = False
             refused = self._fast.refused(chunk.texts(), chunk.dropped)
-        if self._watches or self._fast.has_new_keys:
+        if self._watches or asking or self._fast.has_new_keys:
             if self._fast.has_untyped_keys:
                 refused = range(chunk.count)
                 chunk.dropped.clear()
-            refused = self._watch(chunk, {*refused})
+            refused = self._watch(chunk, {*refused}, asking)
         if not chunk.drift:
             self._settle(chunk, refused, refused=True)
         return not chunk.is_outgrown
 
-    def _watch(self, chunk: Chunk, rows: Container[int]) -> list[int]:
-        """Look at some rows for new keys, in the order of their records; which are left for exact validation."""
-        order, texts = [row for row in chunk.in_order() if row in rows], [*chunk.texts()]
+    def _is_asking(self, text: str) -> bool:
+        """Whether the table has to change for records of a schema: it has a key without a column, or a wider type."""
+        if text not in self._asks:
+            types = types_of(text)
+            self._asks[text] = (self._evolves and not all(map(self._projection.is_settled, types))) or (
+                self._growth_by(types) != SchemaChange()
+            )
+        return self._asks[text]
+
+    def _growth_by(self, types: Types) -> SchemaChange:
+        return growth_by_types(types, self._projection, self._conversion, self._rules, grows=self._evolves)
+
+    def _watch(self, chunk: Chunk, rows: Container[int], asking: Container[str]) -> list[int]:
+        """Look at some rows for new keys, in the order of their records; which are left for exact validation.
+
+        Of each schema in `asking` the first record that lands says what its keys are; its values do not matter.
+        """
+        texts = [*chunk.texts()]
         watch = DriftWatch(
             self._projection,
             self._conversion,
             self._column_budget,
-            lambda row: chunk.ordered_place(order[row]),
+            chunk.ordered_place,
+            lambda row: self._types_of(chunk, row),
             rules=self._rules,
+            evolves=self._evolves,
         )
-        refused = self._fast.refused((texts[row] for row in order), chunk.dropped, watch)
-        left = [order[row] for row in refused if row not in watch.rejected]
+        schemas = chunk.rows_of(asking) if asking else {}
+        order = [row for row in chunk.in_order() if row in rows]
+        typed = [row for row in order if row in schemas]
+        left = self._refused([row for row in order if row not in schemas], texts, chunk, watch)
+        if typed:
+            # After the others: what the decoder takes for values of a schema may be news where there is none.
+            watch.look_at_schemas((row, schemas[row], texts[row]) for row in typed)
+            left = sorted(left + self._refused(typed, texts, chunk, watch))
         chunk.drift, chunk.change = watch.drift, together([chunk.change, watch.change])
         self._watches = bool(chunk.drift)
         if chunk.drift:
@@ -136,8 +168,20 @@ class DefaultPipe:
                 self._note_rescue(chunk)
             self._note_changes(chunk, left)
         else:
-            chunk.reject({order[row]: reason for row, reason in watch.rejected.items()})
+            chunk.reject(watch.rejected)
         return left
+
+    def _refused(
+        self, rows: Sequence[int], texts: Sequence[bytes | None], chunk: Chunk, watch: DriftWatch
+    ) -> list[int]:
+        """Those of some rows that fast validation refuses while new keys are watched, without what is rejected."""
+        watch.rows = rows
+        refused = self._fast.refused((texts[row] for row in rows), chunk.dropped, watch)
+        return [row for number in refused if (row := rows[number]) not in watch.rejected]
+
+    def _types_of(self, chunk: Chunk, row: int) -> Types:
+        text = chunk.types_of(row) if self._heeds_types else None
+        return {} if text is None else types_of(text)
 
     def _settle(self, chunk: Chunk, rows: Iterable[int], *, refused: bool = False) -> None:
         """Have exact validation decide about rows, whether fast validation has `refused` them or not."""
@@ -165,7 +209,7 @@ class DefaultPipe:
         found = self._exact.validate(text, self._fast.reading, place)
         if isinstance(found, Rewritten) and found.rescued and self._fast.learn_rescued():
             found = self._exact.validate(text, self._fast.reading, place)
-        self._note_change(chunk, found, text)
+        self._note_change(chunk, found, row, text)
         return found
 
     def _note_changes(self, chunk: Chunk, rows: Iterable[int]) -> None:
@@ -173,7 +217,7 @@ class DefaultPipe:
         exact = self._evolved(chunk)
         for row, text in chunk.select(rows):
             before = chunk.change
-            self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), text)
+            self._note_change(chunk, exact.validate(text, Reading(), chunk.position(row)), row, text)
             if chunk.change != before:
                 exact = self._evolved(chunk)
         chunk.dropped.clear()
@@ -188,10 +232,11 @@ class DefaultPipe:
         grown = replace(self._projection, columns=changed(self.columns, change))
         return ExactValidation(grown, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
 
-    def _note_change(self, chunk: Chunk, found: Rewritten | RejectReason, text: str | None) -> None:
+    def _note_change(self, chunk: Chunk, found: Rewritten | RejectReason, row: int, text: str | None) -> None:
         """Note what the table has to become for a record, by what exact validation says of it."""
         if isinstance(found, RejectReason) or (self._evolves and found.strays):
-            asked = growth(text, self._projection, self._conversion, self._rules, grows=self._evolves)
+            types = self._types_of(chunk, row)
+            asked = growth(text, types, self._projection, self._conversion, self._rules, grows=self._evolves)
             if asked != SchemaChange() and self._after(asked).diagnose(text) is None:
                 chunk.change = together([chunk.change, asked])
                 return

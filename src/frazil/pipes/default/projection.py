@@ -36,7 +36,7 @@ _RAW_NUMBERS: Final = "\x7f"
 
 _FORMS: Final = {
     "time": (r".{8}(\.[0-9]{1,6})?",),
-    "timestamp": (r".{10}T.{8}(\.[0-9]{1,6})?",),
+    "timestamp": (r".{10}T.{8}(\.[0-9]{1,6})?Z?",),
     "timestamptz": (r".{10}T.{8}(\.[0-9]{1,6})?Z?", r".{10}T.{8}(\.[0-9]{1,6})?[+-].{5}"),
     "timestamp_ns": (r".{10}T.{8}(\.[0-9]{1,9})?",),
     "timestamptz_ns": (r".{10}T.{8}(\.[0-9]{1,9})?Z?", r".{10}T.{8}(\.[0-9]{1,9})?[+-].{5}"),
@@ -83,6 +83,9 @@ class Projection:
 
     metadata_column: str = RECORD.column
     """The column that says where a record comes from."""
+
+    in_base64: bool = False
+    """Whether bytes are texts in base64, rather than in hexadecimal digits."""
 
     rescued: Column | None = field(init=False, repr=False, compare=False, default=None)
     """The column of rescued values, which no key goes to."""
@@ -207,9 +210,9 @@ class Projection:
         return f"SELECT *{levels} FROM {CHUNK}"
 
     def _value(self, column: Column, reading: Reading, defaults: Mapping[str, str]) -> str:
-        casts = [_cast(column, value, reading) for value in self._reads(column, reading)]
+        casts = [_cast(column, value, reading, in_base64=self.in_base64) for value in self._reads(column, reading)]
         if not casts:
-            return constant(column, defaults.get(column.name))
+            return constant(column, defaults.get(column.name), in_base64=self.in_base64)
         return casts[0] if len(casts) == 1 else f"coalesce({', '.join(casts)})"
 
     def _reads(self, column: Column, reading: Reading) -> list[str]:
@@ -249,7 +252,7 @@ def _structure_of(column: Column, reading: Reading) -> object:
     return "JSON" if column.name in reading.documents else json_structure(column.type)
 
 
-def _cast(column: Column, value: str, reading: Reading) -> str:
+def _cast(column: Column, value: str, reading: Reading, *, in_base64: bool) -> str:
     if is_checked(column):
         kind = sql_type(column.type)
         form = f"WHEN {_has_form(column, value)} THEN CAST({value} AS {kind})"
@@ -259,7 +262,7 @@ def _cast(column: Column, value: str, reading: Reading) -> str:
         return f"CASE WHEN {value} IS NULL THEN NULL {form} {number}ELSE error({literal(TIME_FORM)}) END"
     if column.name in reading.documents:
         return f"CASE WHEN starts_with({value}, '\"') THEN {value} ->> '$' ELSE CAST({value} AS VARCHAR) END"
-    return cast(value, column.type)
+    return cast(value, column.type, in_base64=in_base64)
 
 
 def _has_form(column: Column, value: str) -> str:
@@ -308,13 +311,13 @@ def _since_epoch(column: Column, value: str) -> str:
     return f"make_timestamp({number} * {scale})"
 
 
-def constant(column: Column, text: str | None) -> str:
+def constant(column: Column, text: str | None, *, in_base64: bool = False) -> str:
     """SQL for the value every row has in a column no record has a key for; `text` is its default as JSON."""
     if text is None:
         return f"CAST(NULL AS {sql_type(column.type)})"
     structure = literal(orjson.dumps({"default": json_structure(column.type)}).decode())
     record = literal('{"default": ' + text + "}")
-    return cast(f"from_json({record}, {structure}).default", column.type)
+    return cast(f"from_json({record}, {structure}).default", column.type, in_base64=in_base64)
 
 
 def _where(chunk: Chunk, conditions: list[str], source: str = f"FROM {CHUNK}") -> set[int]:

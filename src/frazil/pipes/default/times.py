@@ -27,7 +27,7 @@ _PLAIN_ZONE: Final = r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"
 _PLAIN: Final[dict[TimeType, re.Pattern[str]]] = {
     "date": re.compile(_PLAIN_DAY),
     "time": re.compile(_PLAIN_CLOCK),
-    "timestamp": re.compile(f"{_PLAIN_DAY}T{_PLAIN_CLOCK}"),
+    "timestamp": re.compile(f"{_PLAIN_DAY}T{_PLAIN_CLOCK}Z?"),
     "timestamptz": re.compile(f"{_PLAIN_DAY}T{_PLAIN_CLOCK}{_PLAIN_ZONE}"),
     "timestamp_ns": re.compile(f"{_PLAIN_DAY}T{_PLAIN_NANOS}"),
     "timestamptz_ns": re.compile(f"{_PLAIN_DAY}T{_PLAIN_NANOS}{_PLAIN_ZONE}"),

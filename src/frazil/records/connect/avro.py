@@ -142,8 +142,13 @@ class AvroDecoder:
 
     def text(self, data: bytes) -> str | None:
         """The value as JSON."""
+        return self.text_and_schema(data)[0]
+
+    def text_and_schema(self, data: bytes) -> tuple[str | None, Schema]:
+        """The same, and the schema."""
         number, body = parted(data)
-        return self._reader(number).text(body)
+        reader = self._reader(number)
+        return reader.text(body), reader.schema
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""

@@ -23,7 +23,21 @@ from frazil.records.connect.avro_plain import (
     record_plain,
     unless_null,
 )
-from frazil.records.connect.data import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, Field, Moment, Schema, Struct, Type
+from frazil.records.connect.data import (
+    DATE,
+    DECIMAL,
+    FINE_TIME,
+    FINE_TIMESTAMP,
+    PRECISION,
+    SCALE,
+    TIME,
+    TIMESTAMP,
+    Field,
+    Moment,
+    Schema,
+    Struct,
+    Type,
+)
 from frazil.records.connect.json_text import shortest
 from frazil.records.connect.json_values import from_unscaled
 from frazil.records.connect.unreadable import Unreadable, shown
@@ -35,7 +49,6 @@ UNION: Final = "io.confluent.connect.avro.Union"
 ENUM: Final = "io.confluent.connect.avro.Enum"
 _ENTRY: Final = "io.confluent.connect.avro.MapEntry"
 _FIXED_SIZE: Final = "connect.fixed.size"
-_PRECISION: Final = "connect.decimal.precision"
 _PRIMITIVES: Final = {
     "boolean": Type.BOOLEAN,
     "int": Type.INT32,
@@ -346,14 +359,18 @@ def _logical(found: AvroType, written: Mapping[str, Any], type_: Type, size: int
 
 
 def _precise(found: AvroType, kind: str, unit: int) -> AvroType:
-    """Finer units than Connect's types have are texts with all digits, and so are times without a zone."""
+    """Finer units than Connect's types have are texts with all digits, and so are times without a zone.
+
+    Nanoseconds have no name: columns of microseconds have no room for them.
+    """
+    names = (FINE_TIME, FINE_TIMESTAMP) if unit <= _UNITS["micros"] else (None, None)
     match kind:
         case "time":
-            return _as(found, Type.STRING, None, lambda value: moments.fine_time(value, unit))
+            return _as(found, Type.STRING, names[0], lambda value: moments.fine_time(value, unit))
         case "timestamp":
-            return _as(found, Type.STRING, None, lambda value: f"{moments.fine_timestamp(value, unit)}Z")
+            return _as(found, Type.STRING, names[1], lambda value: f"{moments.fine_timestamp(value, unit)}Z")
         case "local-timestamp":
-            return _as(found, Type.STRING, None, lambda value: moments.fine_timestamp(value, unit))
+            return _as(found, Type.STRING, names[1], lambda value: moments.fine_timestamp(value, unit))
         case _:
             return found
 
@@ -368,7 +385,7 @@ def _decimal(found: AvroType, written: Mapping[str, Any]) -> AvroType:
         raise refused(f"a decimal's scale is {shown(scale)}")
     parameters = {**found.schema.parameters, SCALE: str(scale)}
     if precision is not None:
-        parameters[_PRECISION] = str(precision)
+        parameters[PRECISION] = str(precision)
     schema = replace(found.schema, name=DECIMAL, version=1, parameters=parameters)
     return AvroType(found.wire, schema, lambda value: from_unscaled(value, scale))
 

@@ -36,6 +36,18 @@ TIMESTAMP: Final = "org.apache.kafka.connect.data.Timestamp"
 SCALE: Final = "scale"
 """The parameter of a Decimal's schema that has its scale."""
 
+PRECISION: Final = "connect.decimal.precision"
+"""The parameter that has its precision, where a converter knows it."""
+
+FINE_TIME: Final = "frazil.data.Time"
+"""A time of a day to the microsecond, as text: Connect's Time has milliseconds."""
+
+FINE_TIMESTAMP: Final = "frazil.data.Timestamp"
+"""A timestamp to the microsecond, or one without a zone, as text: Connect's Timestamp is one of milliseconds in UTC."""
+
+UNSIGNED: Final = "frazil.data.UnsignedLong"
+"""A whole number of 64 bits without a sign, which the int64 of its schema has no room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:

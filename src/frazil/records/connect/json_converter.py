@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from frazil.records.connect.data import Schema, SchemaAndValue
+from frazil.records.connect.decoding import WithoutSchemas
 from frazil.records.connect.envelope_schema import schema_of
 from frazil.records.connect.exact_json import parsed
 from frazil.records.connect.framed import framed
@@ -22,7 +23,7 @@ _MOST_TEXT: Final = 4 << 20
 """Bytes of the texts of schemas that are kept. What reads and writes their values takes some thirty times as much."""
 
 
-class JsonDecoder:
+class JsonDecoder(WithoutSchemas):
     """JSON without schemas; an empty body is null (spec 4.1)."""
 
     def decode(self, data: bytes) -> SchemaAndValue:
@@ -65,10 +66,14 @@ class EnvelopeDecoder:
 
     def text(self, data: bytes) -> str | None:
         """The payload as JSON."""
+        return self.text_and_schema(data)[0]
+
+    def text_and_schema(self, data: bytes) -> tuple[str | None, Schema | None]:
+        """The same, and the schema."""
         if not data:
-            return None
+            return None, None
         schema, payload = self._opened(data)
-        return schema.write(schema.read(parsed(payload)))
+        return schema.write(schema.read(parsed(payload))), schema.schema
 
     def schema_id(self, data: bytes) -> int | None:  # noqa: ARG002
         """There is no registry."""

@@ -46,8 +46,12 @@ class JsonSchemaDecoder:
 
     def text(self, data: bytes) -> str | None:
         """The value as JSON."""
-        _, value, write = self._read(data)
-        return write(value)
+        return self.text_and_schema(data)[0]
+
+    def text_and_schema(self, data: bytes) -> tuple[str | None, Schema | None]:
+        """The same, and the schema if there is one."""
+        schema, value, write = self._read(data)
+        return write(value), schema
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""

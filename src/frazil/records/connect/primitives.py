@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from frazil.records.connect.data import Schema, SchemaAndValue, Type
+from frazil.records.connect.decoding import WithoutSchemas
 from frazil.records.connect.json_text import writer
 from frazil.records.connect.unreadable import Unreadable, shown
 
 
 @dataclass(frozen=True, slots=True)
-class PrimitiveDecoder:
+class PrimitiveDecoder(WithoutSchemas):
     """Values of one type, which have no schema in their bytes."""
 
     type: Type

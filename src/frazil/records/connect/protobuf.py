@@ -60,14 +60,18 @@ class ProtobufDecoder:
 
     def text(self, data: bytes) -> str | None:
         """The message as JSON."""
+        return self.text_and_schema(data)[0]
+
+    def text_and_schema(self, data: bytes) -> tuple[str | None, Schema]:
+        """The same, and the schema."""
         reader, body = self._opened(data)
         message = _parsed(reader, body)
         if reader.plain is not None:
             try:
-                return encoded(reader.plain(message))
+                return encoded(reader.plain(message)), reader.schema
             except Unreadable:
                 pass  # the long way says where in the message it is
-        return reader.write(reader.convert(message))
+        return reader.write(reader.convert(message)), reader.schema
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""

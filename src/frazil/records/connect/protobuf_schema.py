@@ -11,9 +11,23 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, TypeAlias
 
+from confluent_kafka.schema_registry.confluent import meta_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from frazil.records.connect.data import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, Field, Moment, Schema, Struct, Type
+from frazil.records.connect.data import (
+    DATE,
+    DECIMAL,
+    PRECISION,
+    SCALE,
+    TIME,
+    TIMESTAMP,
+    UNSIGNED,
+    Field,
+    Moment,
+    Schema,
+    Struct,
+    Type,
+)
 from frazil.records.connect.json_values import from_unscaled
 from frazil.records.connect.moments import DAY
 from frazil.records.connect.unreadable import Unfit, shown
@@ -24,7 +38,6 @@ _SCALARS: Final = {
     FieldDescriptor.CPPTYPE_INT32: Type.INT32,
     FieldDescriptor.CPPTYPE_INT64: Type.INT64,
     FieldDescriptor.CPPTYPE_UINT32: Type.INT64,
-    FieldDescriptor.CPPTYPE_UINT64: Type.INT64,
     FieldDescriptor.CPPTYPE_FLOAT: Type.FLOAT32,
     FieldDescriptor.CPPTYPE_DOUBLE: Type.FLOAT64,
     FieldDescriptor.CPPTYPE_BOOL: Type.BOOLEAN,
@@ -130,13 +143,16 @@ class MessageTranslation:
     def single(self, described: FieldDescriptor) -> tuple[Schema, Convert]:
         """The schema of one value of a field, be it repeated or not, and what turns it into a value of that."""
         if described.message_type is not None:
-            return self.message(described.message_type)
+            schema, convert = self.message(described.message_type)
+            return (_with_digits(schema, described), convert) if schema.name == DECIMAL else (schema, convert)
         if described.enum_type is not None:
             enum = described.enum_type
             names = {number: each.name for number, each in enum.values_by_number.items()}
             return Schema(Type.STRING), lambda number: names.get(number, f"UNKNOWN_ENUM_VALUE_{enum.name}_{number}")
         if described.type == FieldDescriptor.TYPE_BYTES:
             return Schema(Type.BYTES), _same
+        if described.cpp_type == FieldDescriptor.CPPTYPE_UINT64:
+            return Schema(Type.INT64, name=UNSIGNED), _same
         return Schema(_SCALARS.get(described.cpp_type, Type.STRING)), _same
 
 
@@ -177,7 +193,17 @@ def _decimal(value: Any) -> Any:
     return from_unscaled(value.value, value.scale)
 
 
-_DECIMAL: Final = (Schema(Type.BYTES, True, name=DECIMAL, version=1, parameters={SCALE: "0"}), _decimal)
+def _with_digits(schema: Schema, described: FieldDescriptor) -> Schema:
+    """The schema of a decimal with the precision and the scale that its field is annotated with; values have their own.
+
+    Where the field says nothing of them, the schema has no scale.
+    """
+    params = described.GetOptions().Extensions[meta_pb2.field_meta].params
+    digits = {ours: params[theirs] for ours, theirs in ((SCALE, "scale"), (PRECISION, "precision")) if theirs in params}
+    return replace(schema, parameters=digits) if digits else schema
+
+
+_DECIMAL: Final = (Schema(Type.BYTES, True, name=DECIMAL, version=1), _decimal)
 _LOGICAL: Final[Mapping[str, tuple[Schema, Convert]]] = {
     "google.protobuf.Timestamp": (Schema(Type.INT64, True, name=TIMESTAMP, version=1), _timestamp),
     "google.type.Date": (Schema(Type.INT32, True, name=DATE, version=1), _date),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from frazil.records.connect.data import Schema, SchemaAndValue, Type
+from frazil.records.connect.decoding import WithoutSchemas
 from frazil.records.connect.exact_json import parsed
 from frazil.records.connect.json_text import json_text
 from frazil.records.simple_header import guess
@@ -10,7 +11,7 @@ from frazil.records.simple_header import guess
 _TEXT = Schema(Type.STRING, optional=True)
 
 
-class SimpleDecoder:
+class SimpleDecoder(WithoutSchemas):
     """Texts that may stand for other values, as `frazil.records.simple_header` takes them."""
 
     def decode(self, data: bytes) -> SchemaAndValue:

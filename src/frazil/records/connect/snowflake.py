@@ -18,6 +18,7 @@ from frazil.records.connect.avro_bounds import bounds
 from frazil.records.connect.avro_container import blocks, opened
 from frazil.records.connect.avro_schema import Translation, refused
 from frazil.records.connect.data import SchemaAndValue
+from frazil.records.connect.decoding import WithoutSchemas
 from frazil.records.connect.json_text import writer
 from frazil.records.connect.registry import Registry, parted, registry, schema_id
 from frazil.records.connect.unreadable import Unreadable, shown
@@ -26,7 +27,7 @@ _WRITE: Final = writer(None)
 
 
 @dataclass(slots=True)
-class SnowflakeAvroDecoder:
+class SnowflakeAvroDecoder(WithoutSchemas):
     """SnowflakeAvroConverter: Avro behind a magic byte and the id of its schema, read by another one if that is set."""
 
     registry: Registry
@@ -67,7 +68,7 @@ class SnowflakeAvroDecoder:
         return self.readers[number]
 
 
-class SnowflakeAvroFileDecoder:
+class SnowflakeAvroFileDecoder(WithoutSchemas):
     """SnowflakeAvroConverterWithoutSchemaRegistry: a whole Avro file in each record, with its schema and one value."""
 
     def decode(self, data: bytes) -> SchemaAndValue:
