@@ -107,7 +107,7 @@ def test_security_keys_mean_nothing_where_the_protocol_asks_for_none() -> None:
         (sasl("PLAIN", PLAIN.replace("username", "user")), "sasl.jaas.config", "has no username"),
         (sasl("PLAIN", PLAIN.replace("password", "pass")), "sasl.jaas.config", "has no password"),
         (sasl("SCRAM-SHA-256", SCRAM.replace(";", " tokenauth=true;")), "sasl.jaas.config", "delegation tokens"),
-        (sasl("PLAIN", f"com.acme.Login {ALICE}"), "sasl.jaas.config", "names com.acme.Login, a Java class"),
+        (sasl("PLAIN", f"com.acme.Login {ALICE}"), "sasl.jaas.config", "names a login module that frazil cannot translate"),
         (
             sasl("GSSAPI", "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true;"),
             "sasl.jaas.config",

@@ -10,9 +10,9 @@ from frazil.config import load
 from frazil.config.converters import JSON, STRING
 from frazil.config.kinesis import KinesisSettings
 from frazil.config.known_keys import NO_EFFECT, NOT_NEEDED, NOT_YET
-from frazil.config.secrets import is_secret
 from frazil.config.settings import ConnectorSettings, setting_keys
 from frazil.config.settings_base import keys_of
+from frazil.secrets import is_secret
 
 from .connector import LEAST, SINK, Texts, problems
 

@@ -8,10 +8,10 @@ import pytest
 
 from frazil.config import load, refuse_shared_keys
 from frazil.config.kinesis import KinesisSettings
-from frazil.config.secrets import is_secret
 from frazil.config.settings_base import keys_of
 from frazil.errors import InvalidConfiguration
 from frazil.names import sanitise
+from frazil.secrets import is_secret
 
 from .connector import problems as problems_of_kafka
 from .kinesis import ARN, LEAST, Texts, loaded, problems, source

@@ -12,9 +12,9 @@ from frazil.config import ConnectorSettings, TableMapping, load
 from frazil.config.kinesis import KinesisSettings
 from frazil.config.openflow import DECIDING, NO_EFFECT, NOT_NEEDED, PARAMETERS, RENAMED
 from frazil.config.providers import ENVIRONMENT
-from frazil.config.secrets import is_secret
 from frazil.model import SchemaContract
 from frazil.names import sanitise
+from frazil.secrets import is_secret
 
 from .kinesis import CLASS, problems_of
 

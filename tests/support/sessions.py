@@ -49,8 +49,8 @@ class Seen:
     variables: dict[str, set[str]] = field(default_factory=dict)
     """Environment variables, and what they were."""
 
-    modes: set[int] = field(default_factory=set)
-    """The access rights of its temporary files."""
+    files: dict[str, str] = field(default_factory=dict)
+    """What its temporary files held when they were last seen, by their paths."""
 
     def look(self, processes: Iterable[psutil.Process], session: Sequence[str] = ()) -> None:
         """Look at processes.
@@ -72,6 +72,10 @@ class Seen:
         """The command lines and the names of the variables with a secret in them."""
         variables = [name for name, texts in self.variables.items() if any(secret in text for text in texts)]
         return [command for command in self.commands if secret in command], variables
+
+    def files_with(self, secret: str) -> list[str]:
+        """The temporary files with a secret in them."""
+        return [path for path, text in self.files.items() if secret in text]
 
 
 def watched(
@@ -97,9 +101,10 @@ def watched(
 
     def look(process: psutil.Process) -> None:
         seen.look((*process.children(recursive=True), *others()), command)
-        for file in temporary.glob("*.properties"):
-            with suppress(FileNotFoundError):  # it was read
-                seen.modes.add(file.stat().st_mode & 0o777)
+        for file in temporary.rglob("*"):
+            with suppress(OSError):  # it is a directory or a socket, or is gone
+                if file.stat().st_size < 1 << 20:
+                    seen.files[str(file)] = file.read_text(errors="replace")
 
     command = [sys.executable, "-c", _SESSION, str(home), master, json.dumps(dict(settings))]
     environment = {**around, "TMPDIR": str(temporary), **variables}

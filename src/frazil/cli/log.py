@@ -10,6 +10,7 @@ import structlog
 from structlog.typing import EventDict
 
 from frazil.cli.visible import visible
+from frazil.secrets import cleaned
 
 
 def configure() -> None:
@@ -36,5 +37,5 @@ def configure() -> None:
 
 
 def _make_visible(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Names and values of records are among the facts of a line."""
-    return {key: visible(value) if isinstance(value, str) else value for key, value in event.items()}
+    """Names and values of records are among the facts of a line, and what stores and libraries say."""
+    return {key: visible(cleaned(value)) if isinstance(value, str) else value for key, value in event.items()}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from frazil.config import consumer, values
-from frazil.config.secrets import shown
 from frazil.errors import Problem
+from frazil.secrets import shown
 
 
 @dataclass(frozen=True, slots=True)

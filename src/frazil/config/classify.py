@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from frazil.config import bounds, compatibility, converters, known_keys, providers, transforms
 from frazil.config.kafka import SINK
-from frazil.config.secrets import shown
 from frazil.config.source import SourceSettings
 from frazil.errors import Problem
+from frazil.secrets import shown
 
 
 @dataclass(slots=True)

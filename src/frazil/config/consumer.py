@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 from frazil.config import librdkafka
 from frazil.config.librdkafka import Finding
-from frazil.config.secrets import shown
 from frazil.config.security import oauth, sasl, tls
 from frazil.config.translation import Translation
 from frazil.errors import Problem
+from frazil.secrets import shown
 
 PREFIXES = ("consumer.", "consumer.override.")
 """In rising precedence."""

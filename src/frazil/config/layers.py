@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from frazil.config import connector_classes, converters, providers
-from frazil.config.secrets import is_secret
+from frazil.secrets import is_secret
 
 _FROM_WORKER = ("frazil.", "spark.")
 _CLIENT = ("sasl.", "security.", "ssl.")

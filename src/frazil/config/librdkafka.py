@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException
 
-from frazil.config.secrets import is_secret
+from frazil.secrets import is_secret
 
 _NO_SUCH_KEY = "No such configuration property"
 _PREFIX = re.compile(r"^Failed to create consumer: ")

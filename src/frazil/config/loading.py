@@ -13,8 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from frazil.config import classify, connector_classes, known_keys, layers, openflow, properties, providers
-from frazil.config.secrets import MASK, shown
+from frazil.config import classify, connector_classes, hiding, known_keys, layers, openflow, properties, providers
 from frazil.config.settings import TABLE_OPTIONS, ConnectorSettings
 from frazil.config.settings_base import keys_of
 from frazil.config.source import SourceSettings
@@ -38,9 +37,7 @@ def load(
     resolved = providers.resolve(laid.given, declared, known_keys.is_optional)
     given = layers.written(resolved.values)
     settings, problems = _settings(given)
-    if resolved.keys and problems:
-        _, masked = _settings({key: MASK if key in resolved.keys else value for key, value in given.items()})
-        problems = providers.without_values(problems, masked, {key: given.get(key, "") for key in resolved.keys})
+    problems = hiding.without_secrets(problems, given, resolved.keys, lambda masked: _settings(masked)[1])
     problems = resolved.problems + [problem for problem in problems if problem.key not in resolved.failed]
     problems = [*told.problems, *map(told.retold, problems)]
     if settings is None or problems:
@@ -135,7 +132,7 @@ def _problems(error: ValidationError, given: Mapping[str, str], source: type[Sou
         elif detail["type"] == "literal_error":
             yield Problem(key, f"{given[key]!r} is not possible; write {context['expected']}.")
         else:
-            yield Problem(key, shown("", f"{context.get('error', detail['msg'])}."))
+            yield Problem(key, f"{context.get('error', detail['msg'])}.")
 
 
 def _missing(field: FieldInfo, given: Mapping[str, str]) -> Iterator[Problem]:

@@ -13,8 +13,8 @@ from typing import Final
 
 from frazil.config import kinesis, providers, streams, values
 from frazil.config.entries import Entry
-from frazil.config.secrets import shown
 from frazil.errors import Problem
+from frazil.secrets import shown
 
 _MAP: Final = "snowflake.topic2table.map"
 _CONTRACT: Final = "frazil.schema.contract"

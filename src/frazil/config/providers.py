@@ -15,7 +15,6 @@ from pathlib import Path
 
 from frazil.config import values
 from frazil.config.provider_backends import ALLOWLIST, Allowed, Directories, Environment, Files
-from frazil.config.secrets import MASK
 from frazil.errors import Problem
 
 NAMES = "config.providers"
@@ -91,34 +90,6 @@ def resolve(given: Mapping[str, str], worker: Mapping[str, str], optional: Calla
             came.add(key)
             texts[key] = text
     return Resolved(texts, frozenset(came), frozenset(failed), list(problems))
-
-
-def without_values(problems: list[Problem], masked: list[Problem], secret: Mapping[str, str]) -> list[Problem]:
-    """`problems` as they may be shown: none quotes what came from a provider.
-
-    Args:
-        problems: what is wrong with a configuration.
-        masked: what would be wrong with it if each value that came from a provider were the mask. A text that is the
-            same there, but for the value, tells nothing about it.
-        secret: the values that came from providers, by their keys.
-    """
-    return [problem if problem in masked else _hidden(problem, masked, secret) for problem in problems]
-
-
-def _hidden(problem: Problem, masked: list[Problem], secret: Mapping[str, str]) -> Problem:
-    if problem.key not in secret:
-        text = problem.text
-        for value in secret.values():
-            text = text.replace(value, MASK) if value else text
-        return Problem(problem.key, text)
-    masked_value = Problem(problem.key, problem.text.replace(repr(secret[problem.key]), repr(MASK)))
-    if masked_value in masked:
-        return masked_value
-    return Problem(
-        problem.key,
-        "cannot take the value that came from a config provider, which is not shown. docs/configuration.md says what "
-        "the key takes; correct the value where it stands.",
-    )
 
 
 class _Providers:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
 from frazil.config import values
-from frazil.config.secrets import MASK
+from frazil.secrets import MASK
 
 Flag: TypeAlias = Annotated[bool, values.by(values.boolean)]
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from frazil.secrets import cleaned
+
 
 class FrazilError(Exception):
     """The root: catch this to catch everything frazil raises on purpose."""
 
     code: str = "frazil"
     """Stable identifier; `docs/errors.md` has a section of this name."""
+
+    def __init__(self, *parts: object) -> None:
+        """Keep the message without secrets: what a store, a catalog or a library says may quote them."""
+        super().__init__(*(cleaned(part) if isinstance(part, str) else part for part in parts))
 
     def __str__(self) -> str:
         return f"[{self.code}] {super().__str__()}"

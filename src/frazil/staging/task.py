@@ -37,6 +37,7 @@ from frazil.model import (
     TableTask,
     Task,
 )
+from frazil.secrets import cleaned
 from frazil.sources import kinds
 from frazil.sources.base import RangeReader, ReadFailed
 from frazil.staging import worker
@@ -106,12 +107,12 @@ def _failed(task: Task, error: BaseException, table: TableName | None) -> Staged
     if isinstance(
         error, StorageUnavailable | StorageRefused | StorageNotSupported | RegistryUnavailable | RegistryRefused
     ):
-        return Staged((), failure=StageFailure(error.code, error.cause, table=table))
+        return Staged((), failure=StageFailure(error.code, cleaned(error.cause), table=table))
     worker.drop_connection()
     # As text: a renderer that shows local variables would show the client's secrets.
-    shown = "".join(traceback.format_exception(error))
+    shown = cleaned("".join(traceback.format_exception(error)))
     _log.error("staging failed, of %s\n%s", ", ".join(str(each.partition) for each in task.ranges), shown)
-    reason = "".join(traceback.format_exception_only(error)).strip()
+    reason = cleaned("".join(traceback.format_exception_only(error)).strip())
     return Staged((), failure=StageFailure(StageFailed.code, reason, table=table))
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from frazil.errors import StorageNotSupported, StorageUnavailable
+from frazil.secrets import remember
 from frazil.storage.remote import RemoteLocation
 
 _CONNECT: Final = 5.0
@@ -47,6 +48,7 @@ def place(location: str, access: Access) -> RemoteLocation:
         StorageNotSupported: its scheme is none of those known here, or `access` asks for what Arrow cannot do.
         StorageUnavailable: what has to answer first does not.
     """
+    remember(access)  # a store may quote what opens it
     scheme, _, rest = location.partition(":")
     authority, _, path = rest.removeprefix("//").partition("/") if rest.startswith("//") else ("", "", rest[1:])
     family = _FAMILIES.get(scheme.lower())

@@ -11,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 from frazil.errors import StorageNotSupported, StorageRefused, StorageUnavailable
+from frazil.secrets import cleaned
 from frazil.storage import local
 from frazil.storage.file_systems import place
 from frazil.storage.found import FoundFile
@@ -28,12 +29,6 @@ _REFUSED: Final = re.compile(
 
 _PASSING: Final = re.compile(r"s3\.session-token|gcs\.oauth2\.token|adls\.sas-token\..*")
 """What opens a store for some time only; the next cycle has another one."""
-
-_MASK: Final = "****"
-_SECRET: Final = re.compile(r"secret|token|access-key|account\.key|connection-string")
-"""Properties whose values may never be shown."""
-
-_SIGNATURE: Final = re.compile(r"(?<=[?&])(sig|X-Amz-[\w-]+)=[^&\s'\"]+", re.IGNORECASE)
 
 
 class Storage:
@@ -118,16 +113,9 @@ class Storage:
             raise StorageNotSupported(f"{location}: {error}") from None
 
     def _error(self, location: str, said: str) -> StorageUnavailable | StorageRefused:
-        cause = f"{location}: {self._without_secrets(said)}"
+        cause = f"{location}: {cleaned(said)}"
         if local_path(location) is None:
             passing = any(_PASSING.fullmatch(key) for key in self._access)
             if _NO_SUCH.search(said) or (_REFUSED.search(said) and not passing):
                 return StorageRefused(cause)
         return StorageUnavailable(cause)
-
-    def _without_secrets(self, text: str) -> str:
-        """What a store says, without what opened it: addresses in its messages may have it."""
-        for key, value in self._access.items():
-            if value and _SECRET.search(key):
-                text = text.replace(value, _MASK)
-        return _SIGNATURE.sub(rf"\1={_MASK}", text)

@@ -90,7 +90,7 @@ def _wrong_module(name: str, mechanism: str) -> str | None:
             "sasl.kerberos.keytab, sasl.kerberos.principal and sasl.kerberos.service.name."
         )
     if name not in MODULES:
-        return f"names {name}, a Java class that frazil cannot translate. Write one of {', '.join(MODULES)}."
+        return f"names a login module that frazil cannot translate. Write one of {', '.join(MODULES)}."
     if not mechanism:
         wanted = " or ".join(f"sasl.mechanism={each}" for each in MODULES[name])
         return f"goes without sasl.mechanism, whose default is GSSAPI (Kerberos). Write {wanted} beside it."

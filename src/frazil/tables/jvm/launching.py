@@ -1,14 +1,14 @@
-"""Start Spark's JVM so that nobody else on the machine sees its settings.
+"""Start Spark's JVM without showing its settings to other accounts of the machine.
 
 pyspark would put every setting on the command line of the JVM and of the programs that start it, where `ps` shows it to
-everybody. Spark reads the same settings from a file; this one is the account's own, and gone once they are read.
+every account. Spark reads the same settings from a file. This one is in memory only, open to this account alone, and
+gone with this process, however it ends.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -27,11 +27,13 @@ def launch(settings: Mapping[str, str]) -> None:
     """
     if SparkContext._gateway is not None:  # noqa: SLF001 (pyspark has no public way to its JVM)
         return
-    # Its mode is 0600 whatever the umask.
-    with tempfile.NamedTemporaryFile("w", prefix="frazil-", suffix=".properties", encoding="ascii") as file:
+    with os.fdopen(os.memfd_create("frazil.properties"), "w", encoding="ascii") as file:
+        os.fchmod(file.fileno(), 0o600)
         javaproperties.dump(settings, file, timestamp=False)
         file.flush()
-        with _submitting(["--properties-file", file.name, *spark_defaults.submitted().others]):
+        # spark-submit and the JVM both read it, each from the start: an inherited descriptor would share its position.
+        path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        with _submitting(["--properties-file", path, *spark_defaults.submitted().others]):
             SparkContext._ensure_initialized()  # noqa: SLF001
 
 

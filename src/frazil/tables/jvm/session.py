@@ -13,7 +13,6 @@ from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from frazil.config.secrets import HIDDEN
 from frazil.errors import (
     CatalogNotIceberg,
     CatalogUnavailable,
@@ -22,6 +21,7 @@ from frazil.errors import (
     SparkEnded,
     SparkVersionRefused,
 )
+from frazil.secrets import HIDDEN, IN_VALUES, remember
 from frazil.tables.defaults import CATALOGS
 from frazil.tables.defaults import COMPILER as COMPILER
 from frazil.tables.defaults import DEFAULT_NAMESPACE as DEFAULT_NAMESPACE
@@ -35,6 +35,7 @@ from frazil.tables.jvm import class_archive, launching, local_workers, spark_def
 from frazil.tables.jvm.catalog_choice import catalogs, chosen
 
 JVM_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_REDACTION: Final = "spark.redaction.regex"
 _EXTENSIONS: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 _SQLITE: Final = "jdbc:sqlite:"
 _WAITS: Final = "busy_timeout="
@@ -57,6 +58,7 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
     theirs = {**spark_defaults.settings(), **extra, **({"spark.master": master} if master else {})}
     if spark_defaults.means_connect(theirs):
         raise SparkConnectRefused
+    remember(theirs)
     ours = {
         "spark.jars.packages": PACKAGES,
         "spark.sql.extensions": _EXTENSIONS,
@@ -70,18 +72,21 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.master": "local[*]",
         "spark.app.name": "frazil",
-        # What Spark itself hides on its pages and in event logs is less: a catalog's credential, for one, it shows.
-        "spark.redaction.regex": rf"(?i){HIDDEN}|://[^/@\s]+@",
         **({} if CATALOGS + EMBEDDED in theirs else embedded_catalog(home)),
         **local_workers.preloading(theirs),
     }
     if theirs.get("spark.master", "local").startswith("local"):
         # Spark's own servers listen where this says; the default is every interface, which a cluster needs.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    launching.launch({**ours, **theirs})
+    hidden = {_REDACTION: redaction(theirs.get(_REDACTION))}
+    launching.launch({**ours, **theirs, **hidden})
     builder = SparkSession.builder
     # What Spark was given elsewhere its JVM knows.
-    for key, value in [*((key, value) for key, value in ours.items() if key not in theirs), *extra.items()]:
+    for key, value in [
+        *((key, value) for key, value in ours.items() if key not in theirs),
+        *extra.items(),
+        *hidden.items(),
+    ]:
         builder = builder.config(key, value)
     if master:
         builder = builder.master(master)
@@ -94,6 +99,14 @@ def open_session(home: Path, master: str | None, extra: Mapping[str, str]) -> Sp
     # Spark takes the jars of `spark.jars.packages` for Python packages as well, and has each task look into them.
     context._python_includes[:] = [name for name in context._python_includes if not name.endswith(".jar")]  # noqa: SLF001
     return session
+
+
+def redaction(theirs: str | None) -> str:
+    """A pattern, Java's, for what Spark hides on its pages and in event logs: more than its default, and the user's.
+
+    Spark's default shows a catalog's credential and a SAS token.
+    """
+    return f"(?i:{HIDDEN}|{IN_VALUES})" + (f"|(?:{theirs})" if theirs else "")
 
 
 def require_usable(session: SparkSession) -> None:

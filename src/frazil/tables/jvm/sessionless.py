@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from frazil.errors import CatalogNotIceberg, CatalogUnavailable
+from frazil.secrets import remember
 from frazil.tables.iceberg.catalog_failures import is_misfit, is_outage
 from frazil.tables.iceberg.java import java_errors, java_message, java_type
 from frazil.tables.iceberg.local_files import write_no_checksum_files
@@ -69,6 +70,8 @@ def open_catalog(gateway: Any, definition: CatalogDefinition) -> tuple[Any, Any]
         CatalogUnavailable: it does not answer.
         CatalogNotIceberg: Iceberg does not take what is configured.
     """
+    for settings in (definition.properties, definition.hadoop):
+        remember(settings)
     jvm = gateway.jvm
     configuration = java_type(jvm, "org.apache.hadoop.conf.Configuration")()
     configuration.addResource("hive-site.xml")  # as Spark does, where there is one

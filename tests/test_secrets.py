@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.config.secrets import is_secret, mask
+from frazil.errors import StorageUnavailable
+from frazil.secrets import is_secret, mask, remember
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,19 @@ from frazil.config.secrets import is_secret, mask
         "Snowflake Private Key",
         "Snowflake Private Key Password",
         "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.container.account.blob.core.windows.net",
+        "spark.hadoop.fs.azure.sas.fixed.token.account",
+        "spark.hadoop.fs.azure.account.oauth2.client.secret",
+        "spark.hadoop.fs.s3a.bucket.lake.secret.key",
+        "spark.hadoop.fs.s3a.session.token",
+        "spark.hadoop.fs.gs.auth.service.account.private.key",
+        "spark.hadoop.javax.jdo.option.ConnectionPassword",
+        "spark.sql.catalog.lake.client.assume-role.external-id",
+        "spark.sql.catalog.lake.rest.auth.basic.username",
+        "spark.sql.catalog.lake.adls.sas-token.account",
+        "spark.sql.catalog.lake.gcs.oauth2.token",
+        "spark.sql.catalog.lake.header.Cookie",
+        "spark.sql.catalog.lake.s3.access-key-id",
     ],
 )
 def test_keys_that_hold_secrets_are_known(key: str) -> None:
@@ -76,3 +90,31 @@ def test_a_mask_hides_secrets_and_users_in_addresses_and_leaves_the_rest() -> No
         "jdbc": "jdbc:postgresql://host/x?user=me&password=****&ssl=true",
         "topics": "orders",
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("https://me:hush @host:99999999", "https://****@host:99999999"),
+        ("https://me:hu/sh@host", "https://****@host"),
+        ("https://me:hu@sh@host", "https://****@host"),
+        ("http://a:hush@one,http://b:hush@two", "http://****@one,http://****@two"),
+        ("http://a:hu,sh@one", "http://****@one"),
+        ("me:hush@host:9092", "****@host:9092"),
+        ("me:hu,sh@host:9092", "****@host:9092"),
+        ("https://host/x?sv=1&sig=hush&se=2", "https://host/x?sv=1&sig=****&se=2"),
+        ("-Dhttps.proxyPassword=hush", "-Dhttps.proxyPassword=****"),
+    ],
+)
+def test_a_malformed_address_is_shown_without_its_user(value: str, shown: str) -> None:
+    assert mask({"uri": value}) == {"uri": shown}
+
+
+def test_a_secret_that_opened_a_store_is_in_no_error() -> None:
+    remember({"s3.secret-access-key": "hush/hush+hush", "s3.region": "eu-central-1"})
+
+    error = StorageUnavailable("hush/hush+hush was refused in eu-central-1, https://h/x?sig=abc")
+
+    assert "hush" not in str(error) + error.message + repr(error)
+    assert "eu-central-1" in str(error)
+    assert "sig=****" in str(error)
