@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from structlog.testing import capture_logs
-from tests.cycle.memory import TABLE, World
+from tests.cycle.memory import TABLE, Feeding, Trouble, World
 from tests.memory import SEQUENCES, MemoryCluster, MemoryRecord
 from tests.memory.sequences.positions import sequence
 
 from frazil.errors import RecordsExpired
-from frazil.model import SourcePartition
+from frazil.model import SourcePartition, TableName
 from frazil.sources.base import Rest
 from frazil.tables.rules.channels import Channel
 from frazil.tables.rules.tokens import read
@@ -85,6 +85,22 @@ def test_what_may_be_lost_is_passed_over_once_where_the_settings_say_so(world: W
     assert found
     assert found.last_error
     assert found.last_error["code"] == "records_expired"
+
+
+def test_a_possible_loss_that_one_table_cannot_write_down_does_not_hold_up_the_other(world: World) -> None:
+    first, second = (TableName(("public",), name) for name in "AB")
+    world.routing = Feeding(first, second)
+    world.run()
+    world.cluster.moment = BEGAN + 30 * HOUR
+    write(world, shard(0), 1)
+    connector = world.connector(frazil__on__data__loss="skip")
+    connector.discover()
+    Trouble(world, first, "build")
+
+    connector.cycle()
+
+    assert connector.failing.keys() == {first}
+    assert [len(world.catalog.tables[name].rows()) for name in (first, second)] == [3, 4]
 
 
 def test_a_quiet_shard_is_no_false_alarm_while_the_connector_runs(world: World) -> None:

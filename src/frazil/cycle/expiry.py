@@ -17,7 +17,7 @@ import structlog
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.vanished import Doubt, doubts
-from frazil.errors import RecordsExpired
+from frazil.errors import FrazilError, RecordsExpired
 from frazil.model import Position, SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
 from frazil.tables.rules.tokens import Tokens
@@ -53,33 +53,26 @@ class Expiry:
         self._known: dict[TableName, tuple[str, Known]] = {}
         """What the commit says from which a table goes on, by that commit."""
 
-    def look(self, tables: Iterable[OpenTable], facts: Mapping[str, TopicFacts]) -> None:
+    def look(
+        self, tables: Mapping[TableName, OpenTable], facts: Mapping[str, TopicFacts]
+    ) -> dict[TableName, FrazilError]:
         """Look at what retention may have passed; commit by when quiet channels were read if that is overdue.
+
+        Returns:
+            The tables that could not commit it, and why.
 
         Raises:
             RecordsExpired: records may be gone, and the configuration says to stop.
         """
-        for opened in tables:
-            if self._unsaid(opened) >= _OFTEN:
-                self._opener.move(opened, opened.tokens)
-            found = doubts(opened.tokens, {each: facts[each] for each in opened.topics & facts.keys()})
-            if not found:
-                continue
-            if not self._skip:
-                first, *others = found
-                also = [str(each.partition) for each in others]
-                since = None if first.since is None else shown(first.since)
-                raise RecordsExpired(
-                    str(first.partition), since, None if first.is_gone else shown(first.kept_since), also
-                )
-            for each in found:
-                _log.error(
-                    "records may be lost: retention has passed them",
-                    partition=str(each.partition),
-                    covered_until=shown(each.since),
-                    kept_since=shown(each.kept_since),
-                )
-            self._opener.move(opened, passed_over(opened.tokens, found, time.time_ns() // 1_000_000))
+        failed: dict[TableName, FrazilError] = {}
+        for name, opened in tables.items():
+            try:
+                self._look(opened, {each: facts[each] for each in opened.topics & facts.keys()})
+            except RecordsExpired:
+                raise
+            except FrazilError as error:
+                failed[name] = error
+        return failed
 
     def note(self, tables: Iterable[OpenTable], starts: Mapping[SourcePartition, Position]) -> None:
         """Keep in mind by when nothing was behind tokens."""
@@ -106,6 +99,26 @@ class Expiry:
         """Have tables hold something whose quiet channels were last said to be read long ago; no cycle is to follow."""
         for opened in tables:
             opened.holds = opened.holds or self._unsaid(opened) >= _OFTEN
+
+    def _look(self, opened: OpenTable, facts: Mapping[str, TopicFacts]) -> None:
+        if self._unsaid(opened) >= _OFTEN:
+            self._opener.move(opened, opened.tokens)
+        found = doubts(opened.tokens, facts)
+        if not found:
+            return
+        if not self._skip:
+            first, *others = found
+            also = [str(each.partition) for each in others]
+            since = None if first.since is None else shown(first.since)
+            raise RecordsExpired(str(first.partition), since, None if first.is_gone else shown(first.kept_since), also)
+        for each in found:
+            _log.error(
+                "records may be lost: retention has passed them",
+                partition=str(each.partition),
+                covered_until=shown(each.since),
+                kept_since=shown(each.kept_since),
+            )
+        self._opener.move(opened, passed_over(opened.tokens, found, time.time_ns() // 1_000_000))
 
     def _unsaid(self, opened: OpenTable) -> int:
         """Milliseconds by which a channel was read further than its table's commit says, at most."""

@@ -283,7 +283,7 @@ class Ingestion:
         clock = Clock()
         facts = self.discover()  # 1, 2
         self._pruning.look(self._set.working().values(), facts)
-        self._expiry.look(self._set.working().values(), facts)
+        self._set.fail(self._expiry.look(self._set.working(), facts))
         planned = self._plan(facts)  # 3
         clock.lap("plan")
         faults.reach("after_plan")
