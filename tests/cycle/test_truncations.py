@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cycle.memory import World, orders, settings, token
+from tests.cycle.memory import Clock, World, orders, settings, token
 from tests.memory import MemoryLog, MemoryRecord, ingestion
 
 from frazil.cycle import Ingestion
@@ -172,13 +172,17 @@ def test_without_leader_epochs_a_log_that_has_grown_again_is_read_from_the_token
 
 
 def test_a_truncation_of_which_the_log_has_forgotten_where_stops_the_connector_also_where_losses_are_skipped(
-    world: World,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ):
     for _ in range(7):
         log(world).elect()
     world.produce(1)
+    clock = Clock()
+    monkeypatch.setattr("frazil.sources.kafka.leader_epochs.time", clock)
     running = world.run(**SKIP)
     log(world).epochs = {0: 0}  # as in a cluster whose metadata was lost
+    running.cycle()
+    clock.now += 61
 
     with pytest.raises(LogTruncated, match="has another log than the one that was read"):
         running.cycle()

@@ -15,6 +15,7 @@ from frazil.model import PartitionId, Position, Range, ReaderSpec, RecordOffset,
 from frazil.sources import kinds
 from frazil.sources.base import Acknowledgement, Held, PartitionFacts, Rest, TopicFacts
 from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
+from frazil.sources.kafka.leader_epochs import LeaderEpochs
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
 from frazil.sources.kafka.positions import KafkaPosition, of_kafka
 from frazil.sources.kafka.truncation import TruncationWatch
@@ -130,6 +131,9 @@ class MemoryCluster:
         self.knows_epochs = True
         """Whether it tells leader epochs; old clusters do not."""
 
+        self.former: dict[SourcePartition, Position] = {}
+        """Ends that former leaders give of their logs, in place of the present ones."""
+
         self.resting: dict[SourcePartition, Rest] = {}
         """Partitions that are better not read just now."""
 
@@ -228,7 +232,8 @@ class MemoryCluster:
             for number, log in enumerate(topic.logs)
             if not log.vanished
         ]
-        return TopicFacts(name, self.id, topic.id, partitions, self.moment, self.retention, self.created)
+        keeps = self.kind == kinds.KAFKA
+        return TopicFacts(name, self.id, topic.id, partitions, self.moment, self.retention, self.created, keeps)
 
     def _id(self, number: int) -> PartitionId:
         return number if self.kind == kinds.KAFKA else f"shard-{number:03d}"
@@ -260,6 +265,7 @@ class MemorySource:
         self._pattern = re.compile(topics_regex) if topics_regex else None
         self._reset = reset
         self._truncations = TruncationWatch(self._diverged)
+        self._epochs = LeaderEpochs()
 
     @property
     def kind(self) -> str:
@@ -269,9 +275,10 @@ class MemorySource:
     def discover(self) -> Mapping[str, TopicFacts]:
         """The topics the connector reads that exist now, by name."""
         self._cluster.on_request("discover")
-        if self._pattern is None:
-            return self._facts(self._topics)
-        return self._facts([name for name in sorted(self._cluster.topics) if self._pattern.fullmatch(name)])
+        matching = [name for name in sorted(self._cluster.topics) if self._pattern and self._pattern.fullmatch(name)]
+        found = self._facts(self._topics if self._pattern is None else matching)
+        self._epochs.know({name: topic.id for name, topic in found.items()})
+        return found
 
     def facts(self, topics: Collection[str]) -> Mapping[str, TopicFacts]:
         """What there is to say of `topics` now; those that do not exist are absent."""
@@ -286,7 +293,10 @@ class MemorySource:
     def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """The end of each partition, with the epoch of its leader."""
         self._cluster.on_request("latest")
-        return {each: self._cluster.end_of(self._cluster.log(each)) for each in partitions}
+        found = {each: self._cluster.end_of(self._cluster.log(each)) for each in partitions}
+        if self.kind != kinds.KAFKA:
+            return found
+        return self._epochs.newest(of_kafka({each: self._cluster.former.get(each, end) for each, end in found.items()}))
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, Position]:
         """The first offset each partition still holds."""
@@ -348,8 +358,8 @@ class MemorySource:
         """Whoever got none has failed already."""
 
     def held(self) -> Mapping[SourcePartition, Held]:
-        """None is."""
-        return {}
+        """Those whose ends come from former leaders."""
+        return self._epochs.held()
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """What a test says of those that are read to their ends."""

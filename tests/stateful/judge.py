@@ -213,6 +213,8 @@ class Judge:
                 assert begin <= end or said, f"the token of {partition} moves back from {begin - 1} to {end - 1}"
                 _ends_after_its_parents(tokens, partition, moved=begin < end)
                 whole = _whole(opener, partition, begin, end) and earlier.leader_epoch is not None
+                # Of a log that has nothing left from before, its leader cannot say of which version that was.
+                whole = whole and not self._is_deleted_below(found.id, partition, min(begin, end))
                 possible = log.same(before.logs.get(partition) if whole else None, min(begin, end))
                 judged = {
                     each: self._lawful(
@@ -240,6 +242,11 @@ class Judge:
             logs=logs,
             rejected=before.rejected | {*rejected},
         )
+
+    def _is_deleted_below(self, topic: str, partition: SourcePartition, offset: int) -> bool:
+        """Whether retention has deleted everything before an offset."""
+        now = self._world.cluster.topics.get(partition.topic)
+        return now is not None and now.id == topic and self._world.cluster.log(partition).earliest >= offset
 
     def _nothing_before_births(self, table: MemoryTable, connector: str) -> None:
         """What has a value, and is before the birth of the table that the value has now, was rejected then."""

@@ -50,7 +50,7 @@ class Plan:
         """The part of an earlier goal that the source can still give.
 
         A log may have been truncated since: then its present end is the goal. A deleted topic has no goal. A partition
-        without an end keeps its goal while its topic exists, because the answer may come with the next plan.
+        without an end keeps its goal while its topic exists: the answer may come with the next plan.
         """
         return {
             partition: min(end, self.latest.get(partition, end))

@@ -204,11 +204,16 @@ class Ingestion:
         self._set.open_new(facts.values())
         return facts
 
-    def goal(self, facts: Mapping[str, TopicFacts]) -> Mapping[SourcePartition, Position]:
-        """The ends of all channels' partitions now: what there is to catch up with; `facts` as `discover` gave them."""
+    def goal(self, facts: Mapping[str, TopicFacts]) -> Mapping[SourcePartition, Position] | None:
+        """The ends of all channels' partitions now: what there is to catch up with; `facts` as `discover` gave them.
+
+        Returns:
+            None while the end of some partition is not known.
+        """
         read = set[str]().union(*(opened.topics for opened in self.tables.values()))
         channels = [each for topic in sorted(read & facts.keys()) for each in facts[topic].source_partitions()]
-        return self._source.ends([*channels, *self._unopened(facts)])
+        ends = self._source.ends([*channels, *self._unopened(facts)])
+        return ends if all(each in ends for each in channels) else None
 
     def reached(self, goal: Mapping[SourcePartition, Position]) -> bool:
         """Whether every channel has come to the end that a goal names for it, or to its present end if that is lower.

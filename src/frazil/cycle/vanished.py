@@ -74,6 +74,8 @@ def _is_opened(channels: Mapping[PartitionId, Channel], partition: PartitionId) 
 
 
 def _vanished(topic: TopicFacts, known: TopicTokens) -> Iterator[Doubt]:
+    if topic.keeps_partitions:
+        return
     there = _ids(topic)
     for each, channel in known.channels.items():
         if each not in there and not channel.closed and channel.token is not None:

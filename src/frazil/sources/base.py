@@ -55,6 +55,9 @@ class TopicFacts:
     created: int | None = None
     """When it was made, in ms since the epoch; None where the source does not say."""
 
+    keeps_partitions: bool = False
+    """Whether partitions stay as long as the topic: the answer that lacks one comes from a broker that is behind."""
+
     @property
     def kept_since(self) -> int | None:
         """What came before that time, in ms since the epoch, may be gone; None where time does not say."""

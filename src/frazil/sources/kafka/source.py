@@ -23,6 +23,7 @@ from frazil.sources.kafka.dead_letters import DeadLetterTopic
 from frazil.sources.kafka.divergence import Prober, divergences
 from frazil.sources.kafka.faults import QUIET, translate
 from frazil.sources.kafka.initial_offsets import GroupOffset, StartPolicy, resolve_starts
+from frazil.sources.kafka.leader_epochs import LeaderEpochs
 from frazil.sources.kafka.leaders import Leaders
 from frazil.sources.kafka.offset_metadata import OffsetMetadata
 from frazil.sources.kafka.positions import KafkaPosition, of_kafka
@@ -89,6 +90,7 @@ class KafkaSource:
         ours = {"group.id": group, "enable.auto.commit": False, "on_commit": self._note_published}
         self._consumer = Consumer({**QUIET, **self._client, **ours})
         self._leaders = Leaders(self._consumer)
+        self._epochs = LeaderEpochs()
         self._published: list[tuple[KafkaError | None, list[TopicPartition]]] = []
         """What became of offsets that were published."""
 
@@ -98,7 +100,9 @@ class KafkaSource:
     kind: Final = kinds.KAFKA
 
     def discover(self) -> Mapping[str, TopicFacts]:
-        return self.facts(self._matching() if self._pattern else self._topics)
+        found = self.facts(self._matching() if self._pattern else self._topics)
+        self._epochs.know({name: topic.id for name, topic in found.items()})
+        return found
 
     def facts(self, topics: Collection[str]) -> Mapping[str, TopicFacts]:
         if not topics:
@@ -111,7 +115,8 @@ class KafkaSource:
         found = {}
         for topic, description in self._admin.answers("give a description", futures):
             partitions = _numbered(len(description.partitions))
-            found[topic] = TopicFacts(topic, cluster, self._identity(topic, description), partitions)
+            identity = self._identity(topic, description)
+            found[topic] = TopicFacts(topic, cluster, identity, partitions, keeps_partitions=True)
         return found
 
     def cluster(self) -> str:
@@ -119,7 +124,7 @@ class KafkaSource:
         return self._admin.answer("describe the cluster", asked).cluster_id or ""
 
     def ends(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
-        return self._admin.positions(partitions, OffsetSpec.latest())
+        return self._epochs.newest(self._admin.positions(partitions, OffsetSpec.latest()))
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KafkaPosition]:
         return self._admin.positions(partitions, OffsetSpec.earliest())
@@ -202,7 +207,7 @@ class KafkaSource:
         """A range that gives nothing has failed already."""
 
     def held(self) -> Mapping[SourcePartition, Held]:
-        return {}
+        return self._epochs.held()
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002
         return {}
