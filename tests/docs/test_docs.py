@@ -23,6 +23,7 @@ from frazil.errors import FrazilError, InvalidConfiguration
 from frazil.model import EVOLUTION
 from frazil.snowflake.definitions.options import ERROR_LOGGING
 from frazil.tables.iceberg.catalog import CREATED_BY
+from frazil.tables.rules.error_tables import REJECTS_OF
 from frazil.tables.rules.lengths import LENGTHS
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +80,7 @@ def test_every_name_of_frazils_code_exists(page: Path) -> None:
         ERROR_LOGGING,
         EVOLUTION,
         LENGTHS,
+        REJECTS_OF,
         ROUTE,
     }
     names = {span for span in spans(page) if _DOTTED.fullmatch(span)} - not_code

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
+from structlog.testing import capture_logs
 from tests.integration.commands import Desk
 from tests.support.connectors import KAFKA_JSON
 from tests.support.processes import Running, frazil, write_properties
@@ -20,11 +21,14 @@ from frazil.connector.registry import Registry
 from frazil.connector.rejected.desk import Asked, RejectDesk
 from frazil.connector.rejected.replaying import Fate, Replayer, ReplayOutcome
 from frazil.dev.kafka import KafkaBroker
-from frazil.errors import InvalidQuery, ReplayRefused
+from frazil.errors import ErrorTableUnfit, InvalidQuery, ReplayRefused
 from frazil.faults import Point
+from frazil.model import Primitive, TableName
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.jvm.session import EMBEDDED, iceberg_catalog
+from frazil.tables.rules import error_tables
+from frazil.tables.rules.tokens import key_of
 from frazil.testing.crash import call_at
 from frazil.testing.records import produce, read
 from frazil.testing.topics import create_topic, wait_until
@@ -195,6 +199,35 @@ def test_a_topic_of_which_every_record_is_rejected_has_no_lag_and_all_of_it_is_r
 def test_a_table_without_rejects_is_named(catalog: Catalog, engine: Engine, lake: Path):
     with pytest.raises(ReplayRefused, match="no table nowhere with an error table"):
         RejectDesk(catalog, engine, Registry(lake)).groups(Asked(table="nowhere"))
+
+
+def test_a_table_that_only_has_the_name_of_an_error_table_is_named_and_hides_no_other(
+    spark: SparkSession, catalog: Catalog, engine: Engine, lake: Path
+):
+    tables = {kind: f"{kind}_{uuid4().hex[:8]}".upper() for kind in ("aaa", "landed", "sound")}
+    namespace = f"{EMBEDDED}.public"
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
+    for name in tables.values():
+        spark.sql(f"CREATE TABLE {namespace}.{name} (n BIGINT) USING iceberg")
+    spark.sql(f"CREATE TABLE {namespace}.{tables['aaa']}_ERRORS (b INT) USING iceberg")
+    columns = error_tables.columns(Primitive("int"), Primitive("long"))
+    for kind in ("landed", "sound"):
+        errors = TableName(("public",), f"{tables[kind]}_ERRORS")
+        catalog.errors(errors, columns, "uuid")
+        spark.sql(f"INSERT INTO {namespace}.{errors.name} (connector, topic, code) VALUES ('{kind}', 't', '5030')")
+    # As older versions did: a topic of that name landed in the error table.
+    catalog.set_properties(TableName(("public",), f"{tables['landed']}_ERRORS"), {key_of("OTHER"): "tokens"})
+
+    with capture_logs() as logs:
+        groups = RejectDesk(catalog, engine, Registry(lake)).groups(Asked())
+
+    assert [each.connector for each in groups if each.connector in tables] == ["sound"]
+    passed_over = {each["table"]: each["cause"] for each in logs if each["event"] == "a table is passed over"}
+    assert "it lacks, or has otherwise, connector" in passed_over[f"public.{tables['aaa']}_ERRORS"]
+    assert "records are landed in it by OTHER" in passed_over[f"public.{tables['landed']}_ERRORS"]
+    for kind in ("aaa", "landed"):
+        with pytest.raises(ErrorTableUnfit):
+            replayed(RejectDesk(catalog, engine, Registry(lake)), Asked(table=tables[kind]))
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from frazil.pipes.forms import form_of
 from frazil.pipes.stored import PREFIX
 from frazil.tables.base import OutcomeUnknown, RaceLost
 from frazil.tables.iceberg.table import CREATED_BY
+from frazil.tables.rules.error_tables import REJECTS_OF
 from frazil.tables.rules.expiry import kept, named_by_snapshots, needed_by_others, oldest_kept
 from frazil.tables.rules.schema import may_evolve, remaining
 from frazil.tables.rules.state import MemoryState, ancestors
@@ -105,11 +106,11 @@ class MemoryCatalog:
             self.create(name, [told], {CREATED_BY: "true", **create})
         return MemoryTarget(self, name)
 
-    def errors(self, name: TableName, columns: Sequence[Column]) -> MemoryTarget:
-        """The error table of that name, created with those columns if it is missing."""
+    def errors(self, name: TableName, columns: Sequence[Column], source: str) -> MemoryTarget:
+        """The error table of that name; created, and marked as that of the table with the uuid `source`, if missing."""
         self.ask("errors", name)
         if name not in self.tables:
-            self.create(name, columns, {CREATED_BY: "true"})
+            self.create(name, columns, {CREATED_BY: "true", REJECTS_OF: source})
         return MemoryTarget(self, name)
 
     def create(self, name: TableName, columns: Sequence[Column], properties: Mapping[str, str]) -> MemoryTable:

@@ -8,9 +8,10 @@ import pytest
 from tests.queries.tables import Tables
 
 from frazil.errors import CatalogUnavailable, InvalidQuery
-from frazil.model import TableName
+from frazil.model import Primitive, TableName
 from frazil.pipes.stored import PREFIX
 from frazil.tables.iceberg.java import mapping
+from frazil.tables.rules import error_tables
 
 
 def say(tables: Tables, text: str) -> list[dict[str, Any]]:
@@ -64,6 +65,22 @@ def test_a_table_is_created_with_all_that_is_said_of_it(tables: Tables):
     assert "frazil.created" not in found
     assert str(java.schema().findField("TOTAL").writeDefault()) == "1.50"
     assert str(java.schema().findField("NAME").writeDefault()) == "none"
+
+
+def test_an_error_table_is_neither_replaced_nor_the_target_of_a_pipe(tables: Tables):
+    say(tables, "CREATE TABLE with_errors (a INT) ERROR_LOGGING = TRUE")
+    columns = error_tables.columns(Primitive("int"), Primitive("long"))
+    with pytest.raises(InvalidQuery, match="is the name of the error table of "):
+        say(tables, "CREATE TABLE with_errors_errors (a INT)")
+    tables.catalog.errors(table("WITH_ERRORS_ERRORS"), columns, "uuid")
+
+    with pytest.raises(InvalidQuery, match=r"is an error table: rename it or drop it first"):
+        say(tables, "CREATE OR REPLACE TABLE with_errors_errors (a INT)")
+    with pytest.raises(InvalidQuery, match=r"takes rejected records only: no pipe leads there"):
+        say(tables, "CREATE PIPE p AS COPY INTO with_errors_errors (topic) FROM (SELECT $1:t::STRING AS topic FROM "
+            "TABLE(DATA_SOURCE(TYPE => 'STREAMING')))")  # fmt: skip
+
+    assert str(tables.java(table("WITH_ERRORS_ERRORS")).schema().findField(1).name()) == "connector"
 
 
 def test_describe_shows_what_a_table_was_created_with(tables: Tables):

@@ -9,15 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.memory.catalog import MemoryCatalog, Outcome
+from tests.memory.table import MemoryRow
 from tests.pipes.default.chunks import batch
 
 from frazil.errors import CatalogUnavailable, ErrorTableUnfit
-from frazil.model import Column, Primitive, TableName
+from frazil.model import Column, Primitive, SourcePartition, TableName
 from frazil.records.rejects import RejectReason, rejects_of
 from frazil.tables.base import WritableTable
 from frazil.tables.error_tables import ErrorTable
 from frazil.tables.outbox import OutboxList
-from frazil.tables.rules.error_tables import columns, mark
+from frazil.tables.rules.error_tables import REJECTS_OF, columns, mark
+from frazil.tables.rules.tokens import key_of
 
 ORDERS = TableName(("public",), "ORDERS")
 ERRORS = TableName(("public",), "ORDERS_ERRORS")
@@ -79,7 +81,7 @@ def test_each_commits_rejects_are_appended_once_in_their_order(set_: Set) -> Non
 @pytest.mark.parametrize("outcome", ["lost", "never", "late"])
 def test_an_append_that_nobody_knows_of_is_found_out(set_: Set, outcome: Outcome) -> None:
     set_.reject("a")
-    set_.catalog.errors(ERRORS, columns(Primitive("int"), Primitive("long")))
+    set_.catalog.errors(ERRORS, columns(Primitive("int"), Primitive("long")), set_.table.uuid)
     set_.catalog.outcomes.append(outcome)
 
     if outcome == "lost":
@@ -136,6 +138,41 @@ def test_a_table_of_other_columns_is_refused_by_name(set_: Set) -> None:
 
     with pytest.raises(ErrorTableUnfit, match=r"it lacks, or has otherwise, connector, topic"):
         set_.append()
+
+
+def test_an_error_table_is_marked_with_the_table_it_was_created_for(set_: Set) -> None:
+    set_.reject("a")
+    set_.append()
+
+    assert set_.catalog.tables[ERRORS].state.property(REJECTS_OF) == set_.table.uuid
+
+
+def test_a_table_in_which_records_are_landed_gets_no_rejects(set_: Set) -> None:
+    set_.reject("a")
+    set_.catalog.create(ERRORS, columns(Primitive("int"), Primitive("long")), {key_of("OTHER"): "tokens"})
+
+    with pytest.raises(ErrorTableUnfit, match="records are landed in it by OTHER"):
+        set_.append()
+
+
+def test_an_unmarked_table_with_rows_gets_no_rejects(set_: Set) -> None:
+    set_.reject("a")
+    there = set_.catalog.create(ERRORS, columns(Primitive("int"), Primitive("long")), {})
+    there.append(MemoryRow("", SourcePartition("orders", 0), 1))
+
+    with pytest.raises(ErrorTableUnfit, match=f"it has rows, and the property {REJECTS_OF} does not mark it"):
+        set_.append()
+
+
+def test_error_tables_of_before_the_mark_are_appended_to(set_: Set) -> None:
+    set_.reject("a")
+    set_.append()
+    set_.catalog.tables[ERRORS].set_property(REJECTS_OF, None)
+    set_.reject("b")
+
+    assert set_.append() == 1
+
+    assert set_.rows() == ["a", "b"]
 
 
 def test_columns_that_somebody_added_stay(set_: Set) -> None:

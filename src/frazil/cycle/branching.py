@@ -16,11 +16,18 @@ from frazil.cycle.branches import Branch, tables_of, with_tables
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.table_pool import TablePool
-from frazil.errors import FrazilError, TableNotCreated, TableNotOfRoute, TableNotSupported, TableOfRoute
+from frazil.errors import (
+    FrazilError,
+    TableNotCreated,
+    TableNotOfRoute,
+    TableNotSupported,
+    TableOfRejects,
+    TableOfRoute,
+)
 from frazil.model import Route, TableName
 from frazil.sources.base import TopicFacts
 
-_REFUSALS = (TableNotCreated, TableNotOfRoute, TableNotSupported, TableOfRoute)
+_REFUSALS = (TableNotCreated, TableNotOfRoute, TableNotSupported, TableOfRejects, TableOfRoute)
 """What keeps a value from having a table for good: its records are rejected, and the others go on."""
 
 _log = structlog.get_logger(__name__)
@@ -133,6 +140,7 @@ class Branching:
         born = {topic.topic: own.tokens.topics[topic.topic]}
         chosen = sorted(new.items())[: route.most - len(route.tables)]
         names = dict(zip((name for name, _ in chosen), self._opener.routed(route.own, [*dict(chosen)]), strict=True))
+        self._opener.expect(names.values())
         answers = self._together.each(lambda each: self._open(names[each[0]], topic, Branch(each[1], born)), chosen)
         opened: dict[str, OpenTable] = {}
         failure: FrazilError | None = None

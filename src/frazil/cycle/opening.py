@@ -6,7 +6,7 @@ import math
 import os
 import socket
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -21,6 +21,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.orphan_cleanup import OrphanCleanup
 from frazil.cycle.pipes import is_default, stored_pipes
 from frazil.cycle.table_policy import TablePolicy
+from frazil.cycle.targets import require_free, require_target
 from frazil.errors import (
     Fenced,
     TableBegunAnew,
@@ -58,6 +59,7 @@ class Opener:
         self.sweeper = OrphanCleanup(settings, catalog)
         self.owner = str(uuid.uuid4())
         self.opener = f"{socket.gethostname()} (pid {os.getpid()})"
+        self._expected: set[TableName] = set()
 
     def destinations(self, topics: Sequence[TopicFacts]) -> Destinations:
         """The tables that topics go to."""
@@ -68,6 +70,10 @@ class Opener:
         existing = self._catalog.list_tables(own.namespace)
         lower = self._catalog.lower_case
         return [meant(own.namespace, name, existing, quoted=False, lower=lower) for name in names]
+
+    def expect(self, names: Iterable[TableName]) -> None:
+        """Know tables that are about to be opened, perhaps at a time; none takes the name of another's error table."""
+        self._expected.update(names)
 
     def open(self, name: TableName, topics: Sequence[TopicFacts], branch: Branch | None = None) -> OpenTable:
         """Take ownership of a table in an empty append that also fixes where each new channel starts.
@@ -86,8 +92,10 @@ class Opener:
             TokensMissing: it lacks records that were landed, and the configuration says to stop.
             TableOfRoute: it has a branch of a topic, and now is to have all of one.
             TableNotOfRoute: it has something else than the branch.
+            TableOfRejects: it is an error table.
         """
         table = self._found_or_created(name, topics, branch)
+        require_target(table.state(), name)
         stored = stored_pipes(table.state())
         if any(is_default(self._settings, name, facts.topic, stored) for facts in topics):
             whole_records.prepare(table, self._settings.conversion)
@@ -179,6 +187,7 @@ class Opener:
                 raise TableNotCreated(str(name), [each.topic for each in topics]) from error
             if branch is not None and branch.is_known and self._settings.on_table_missing == "fail":
                 raise
+        require_free(self._settings, self._catalog, name, self._expected)
         properties = self._settings.table_options.properties
         if branch is not None:
             properties = {**properties, ROUTE: branch.value}

@@ -100,6 +100,7 @@ class TableSet:
                 del found.topics[name]
             else:
                 found.topics[name] = lacking
+        self._opener.expect(found.topics)
         errors = {name: error for name, error in found.errors.items() if name in found.topics}
         sound = [(name, mine) for name, mine in found.topics.items() if name not in errors]
         answers = self._together.each(lambda each: self._open(*each), sound)

@@ -141,15 +141,27 @@ class TableOptionsRefused(Terminal):
 
 
 class ErrorTableUnfit(Terminal):
-    """A table has the name of an error table, and other columns."""
+    """A table has the name of an error table, and is something else."""
 
     code = "error_table"
 
-    def __init__(self, table: str, columns: Sequence[str]) -> None:
+    def __init__(self, table: str, reason: str) -> None:
         super().__init__(
-            f"rejected records cannot be appended to {table}: it lacks, or has otherwise, {', '.join(columns)} of the "
-            "columns of an error table. Rename that table or drop it; frazil makes its own, and appends what has been "
-            "rejected by then."
+            f"{table} cannot be an error table: {reason}. Rename that table or drop it; frazil makes its own, and "
+            "appends what has been rejected by then."
+        )
+
+
+class TableOfRejects(Terminal):
+    """A topic or a value leads to the error table of another table."""
+
+    code = "table_of_rejects"
+
+    def __init__(self, table: str, source: str | None) -> None:
+        of = f" of {source}" if source else ""
+        super().__init__(
+            f"the table {table} is the error table{of} and takes rejected records only. Give the topic, or the topic "
+            "whose value leads there, another table in snowflake.topic2table.map; or rename the error table."
         )
 
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from frazil.layout.sources import unwritable
 from frazil.model import (
+    ERROR_LOGGING,
     Column,
     Conversion,
     Layout,
@@ -49,6 +50,7 @@ from frazil.sql import is_writable_name
 from frazil.tables.iceberg import defining
 from frazil.tables.rules.created_layout import ColumnKey
 from frazil.tables.rules.defining import TableDefinition
+from frazil.tables.rules.error_tables import is_marked, name_of_source
 from frazil.tables.rules.names import matching
 from frazil.tables.rules.schema import columns_from_json, is_promotion
 
@@ -86,6 +88,7 @@ def _create(statement: CreateTable, lake: CatalogLake) -> Answer:
         return _said(f"{name.name} already exists, statement succeeded.")
     if is_there and not statement.replaces:
         raise _exists(statement.name, name)
+    _refuse_error_table(statement, name, lake)
     if statement.replaces:
         gone = pipes.pipes_of_table(lake.catalog, name)
         defining.replace(lake.catalog, name, definition)
@@ -102,6 +105,17 @@ def _create(statement: CreateTable, lake: CatalogLake) -> Answer:
         pipes.answer(statement.pipe, lake)
         return _said(f"Table {name.name} successfully created.", f"Pipe {name.name} successfully created.", *notes)
     return _said(f"Table {name.name} successfully created.", *notes)
+
+
+def _refuse_error_table(statement: CreateTable, name: TableName, lake: CatalogLake) -> None:
+    """Refuse to replace an error table, or to take the place of one that a table of its own asks for."""
+    tables, source = lake.tables(name.namespace), name_of_source(name)
+    if name in tables and is_marked(lake.catalog.table(name).state()):
+        raise Refused(f"{name} is an error table: rename it or drop it first", statement.name)
+    if name not in tables and source in tables and source is not None:
+        state = lake.catalog.table(source).state()
+        if state.property(ERROR_LOGGING) == "true":
+            raise Refused(f"{name} is the name of the error table of {source}, which frazil creates", statement.name)
 
 
 def _check_pipe(statement: CreateTable, name: TableName, definition: TableDefinition, lake: CatalogLake) -> None:

@@ -28,6 +28,7 @@ from frazil.snowflake.reading import shown
 from frazil.snowflake.tables import existing, namespace_of
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.iceberg.java import mapping
+from frazil.tables.rules.error_tables import is_marked
 
 _HEADS: Final = (
     "name",
@@ -121,6 +122,8 @@ def _create(statement: CreatePipe, lake: CatalogLake) -> Answer:
             raise Refused(f"a pipe is in the schema of its table, {'.'.join(table.namespace)}", statement.name)
     except Refused as refused:
         raise invalid(refused, statement.text) from refused
+    if is_marked(catalog.table(table).state()):
+        raise InvalidQuery(f"{table} is an error table, which takes rejected records only: no pipe leads there")
     there = found_pipe(catalog, table.namespace, name, quoted=bool(statement.name.this.args.get("quoted")))
     if there and statement.if_missing:
         return _said(f"{there.pipe.name} already exists, statement succeeded.")

@@ -174,8 +174,10 @@ class TableCatalog(Protocol):
         What it says may be out of date: a pipe is there if its table has it.
         """
 
-    def errors(self, name: TableName, columns: Sequence[Column]) -> WritableTable:
-        """The error table of that name, created with those columns if it is missing.
+    def errors(self, name: TableName, columns: Sequence[Column], source: str) -> WritableTable:
+        """The error table of that name, created with those columns if it is missing; it is marked as one.
+
+        `source` is the uuid of the table whose rejects it is for.
 
         Raises:
             CatalogUnavailable: the catalog did not answer.

@@ -53,7 +53,7 @@ class ErrorTable:
         columns = self._columns(lists)
         if columns is None:
             return 0
-        errors = self._catalog.errors(error_tables.name_of(self._table.name), columns)
+        errors = self._catalog.errors(error_tables.name_of(self._table.name), columns, self._table.uuid)
         made: dict[str, StagedFile | None] = {}
         for _ in range(_ATTEMPTS):
             swap = errors.begin()
@@ -119,7 +119,5 @@ def _file_name(listed: OutboxList) -> str:
 
 
 def _require_ours(errors: WritableTable, columns: Sequence[Column]) -> None:
-    there = {each.id: each for each in errors.state().columns()}
-    unfit = [each.name for each in columns if each.id not in there or there[each.id].type != each.type]
-    if unfit:
-        raise ErrorTableUnfit(str(errors.name), unfit)
+    if reason := error_tables.unfit(errors.state(), columns):
+        raise ErrorTableUnfit(str(errors.name), reason)

@@ -7,16 +7,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+import structlog
 
 from frazil.config import ConnectorSettings
 from frazil.config.kafka import KafkaSettings
 from frazil.connector.registry import Registry
-from frazil.connector.rejected.finding import Ledgers, all_errors, errors_of, settings_of
+from frazil.connector.rejected.finding import (
+    FoundErrors,
+    Ledgers,
+    all_errors,
+    errors_of,
+    require_error_table,
+    settings_of,
+)
 from frazil.connector.rejected.listing import Described, RejectGroup, described, groups
 from frazil.connector.rejected.reading import BYTES, of_table, of_topic
-from frazil.errors import FrazilError, ReplayRefused
+from frazil.errors import CatalogUnavailable, ErrorTableUnfit, FrazilError, ReplayRefused, TableMissing
 from frazil.queries.engine import Engine
 from frazil.tables.iceberg.catalog import Catalog
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +103,35 @@ class RejectDesk:
         yield from itertools.islice(found, limit)
 
     def sources(self, asked: Asked, *, whole: bool) -> Iterator[RejectSource]:
-        """Where the rejected records are; `whole` with what they were made of."""
+        """Where the rejected records are; `whole` with what they were made of.
+
+        Of all tables, those that only have the name of an error table are passed over and logged.
+
+        Raises:
+            ErrorTableUnfit: the table that is asked for is one of those.
+        """
         if asked.topic is not None:
             yield RejectSource(asked.topic, None, of_topic(self._of(asked.topic), asked.topic, asked.where))
             return
-        found = [errors_of(self.catalog, asked.table)] if asked.table is not None else [*all_errors(self.catalog)]
-        for each in found:
+        for each in self._found(asked.table):
             batches = of_table(self.engine, each.errors, asked.where, () if whole else BYTES)
             yield RejectSource(str(each.errors), str(each.table), batches)
+
+    def _found(self, table: str | None) -> Iterator[FoundErrors]:
+        if table is not None:
+            found = errors_of(self.catalog, table)
+            require_error_table(self.catalog, found.errors)
+            yield found
+            return
+        for each in all_errors(self.catalog):
+            try:
+                require_error_table(self.catalog, each.errors)
+            except TableMissing:  # dropped since they were listed
+                continue
+            except (ErrorTableUnfit, CatalogUnavailable) as error:
+                _log.warning("a table is passed over", table=str(each.errors), cause=error.message)
+                continue
+            yield each
 
     def _of(self, topic: str) -> ConnectorSettings:
         """The settings of the connector that a dead-letter topic is of."""

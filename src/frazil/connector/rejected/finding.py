@@ -8,12 +8,12 @@ from pathlib import Path
 
 from frazil.config import ConnectorSettings, load
 from frazil.connector.registered import Registered
-from frazil.errors import ReplayRefused, TableMissing
+from frazil.errors import ErrorTableUnfit, ReplayRefused, TableMissing
 from frazil.model import RecordPlace, TableName
 from frazil.names import sanitise
 from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.replaying import ledger_in
-from frazil.tables.rules.error_tables import name_of, name_of_source
+from frazil.tables.rules.error_tables import columns_in, is_marked, name_of, name_of_source, unfit
 from frazil.tables.rules.replays import Ledger
 
 
@@ -26,13 +26,27 @@ class FoundErrors:
 
 
 def all_errors(catalog: Catalog) -> Iterator[FoundErrors]:
-    """All error tables of a catalog that stand beside their tables."""
+    """All tables of a catalog that have the name of an error table and stand beside the table that it would be of."""
     for namespace in catalog.namespaces():
         known = {*catalog.list_tables(namespace)}
         for errors in sorted(known):
             table = name_of_source(errors)
             if table in known and table is not None:
                 yield FoundErrors(table, errors)
+
+
+def require_error_table(catalog: Catalog, name: TableName) -> None:
+    """Refuse a table that has the name of an error table and is something else.
+
+    Raises:
+        ErrorTableUnfit: its columns are others, it is not marked as one, or topics land in it.
+        TableMissing: it is gone.
+        CatalogUnavailable: it cannot be read.
+    """
+    state = catalog.table(name).state()
+    reason = unfit(state, columns_in(state)) or (None if is_marked(state) else "frazil has appended nothing to it")
+    if reason:
+        raise ErrorTableUnfit(str(name), reason)
 
 
 def errors_of(catalog: Catalog, name: str) -> FoundErrors:

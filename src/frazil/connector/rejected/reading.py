@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from frazil.config import ConnectorSettings
 from frazil.config.kafka import KafkaSettings
-from frazil.errors import ErrorTableUnfit, ReplayRefused
+from frazil.errors import ReplayRefused
 from frazil.model import Column, IcebergType, Primitive, Range, TableName
 from frazil.queries.engine import Engine, over
 from frazil.snowflake.compiled import Compiled, ResultColumn, Scan
@@ -44,20 +44,17 @@ def of_table(
 
     Args:
         engine: reads the table.
-        table: the error table.
+        table: the error table, which `frazil.connector.rejected.finding.require_error_table` has looked at.
         where: a condition in Snowflake's SQL that they meet.
         without: columns that are not needed.
 
     Raises:
         InvalidQuery: the condition is none.
-        ErrorTableUnfit: it is no error table.
         CatalogUnavailable, StorageUnavailable: it cannot be read.
     """
     engine.lake.forget()
     columns = engine.lake.columns(table)
     wanted = [each.name for each in error_tables.columns(Primitive("int"), Primitive("long"))]
-    if missing := [name for name in wanted if name not in {each.name for each in columns}]:
-        raise ErrorTableUnfit(str(table), missing)
     compiled = _selected([name for name in wanted if name not in without], columns, where, _IDENTITY)
     scans = tuple(replace(scan, table=table) for scan in compiled.scans)
     yield from engine.run(replace(compiled, scans=scans)).batches

@@ -25,6 +25,7 @@ from frazil.tables.iceberg.java import (
 from frazil.tables.iceberg.layout import REFUSALS
 from frazil.tables.iceberg.syncing import SyncBelow
 from frazil.tables.iceberg.table import CREATED_BY, Table
+from frazil.tables.rules.error_tables import REJECTS_OF
 from frazil.tables.rules.names import matching, meant
 from frazil.tables.rules.schema import schema_to_json
 
@@ -168,12 +169,12 @@ class Catalog:
             _log.warning("structured headers are texts in a struct: only VARIANT and STRING keep them", table=str(name))
         return table
 
-    def errors(self, name: TableName, columns: Sequence[Column]) -> Table:
-        """The error table of that name, created with those columns if it is missing."""
+    def errors(self, name: TableName, columns: Sequence[Column], source: str) -> Table:
+        """The error table of that name; created, and marked as that of the table with the uuid `source`, if missing."""
         try:
             java = self.load(name)
         except TableMissing:
-            java = self._created(name, columns, {})
+            java = self._created(name, columns, {REJECTS_OF: source})
         return self._wrapped(name, java, Conversion())
 
     def table(self, name: TableName) -> Table:

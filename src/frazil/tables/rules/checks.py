@@ -7,9 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from frazil.errors import ClockBehind, Fenced, SchemaRace, ShapeMoved, StageTooOld, TableReplaced, Terminal, TokensMoved
+from frazil.errors import (
+    ClockBehind,
+    Fenced,
+    SchemaRace,
+    ShapeMoved,
+    StageTooOld,
+    TableOfRejects,
+    TableReplaced,
+    Terminal,
+    TokensMoved,
+)
 from frazil.model import Column, IcebergType, ListType, MapType, Primitive, StructType, WriteShape
 from frazil.pipes.stored import PREFIX, decode
+from frazil.tables.rules.error_tables import is_marked
 from frazil.tables.rules.schema import is_promotion
 from frazil.tables.rules.state import TableState
 from frazil.tables.rules.tokens import Tokens, read
@@ -51,6 +62,7 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
 
     Raises:
         TableReplaced: the table is another one.
+        TableOfRejects: it became an error table before its first commit.
         Fenced: a newer opener owns it.
         TokensMoved: the tokens are not those that were planned from.
         ShapeMoved: files were staged for another schema, spec, sort order or pipe.
@@ -60,6 +72,8 @@ def check(state: TableState, table: str, expected: Expectation) -> Tokens | None
     if state.uuid != expected.uuid:
         raise TableReplaced(table, expected.uuid, state.uuid)
     found = read(state, table, expected.connector, expected.despite)
+    if found is None and is_marked(state):
+        raise TableOfRejects(table, None)
     if found is not None and (
         found.epoch > expected.epoch or (found.epoch == expected.epoch and found.owner != expected.owner)
     ):

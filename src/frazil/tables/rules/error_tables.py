@@ -2,6 +2,9 @@
 
 What it has, one property of it says for each table and connector: the newest commit whose rejects it has. That is set
 in the swap that appends them, so each is there once, whatever ends the process.
+
+An error table is marked as one from its creation. Only `frazil.tables.error_tables` appends to a marked table: no
+topic, value or pipe leads there, so that no producer can forge a reject.
 """
 
 from __future__ import annotations
@@ -11,9 +14,14 @@ from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, Primitive, StructType, TableName
 from frazil.tables.outbox import OutboxList
+from frazil.tables.rules.state import TableState
+from frazil.tables.rules.tokens import PREFIX as TOKENS
 
 SUFFIX: Final = "_ERRORS"
 """What the name of the table ends with; in lower case where the name of its table is."""
+
+REJECTS_OF: Final = "frazil.errors.of"
+"""The property that marks an error table: the uuid of the table whose rejects it was created for."""
 
 _DELIVERED: Final = "frazil.delivered."
 
@@ -70,6 +78,36 @@ def name_of_source(table: TableName) -> TableName | None:
 def mark(connector: str, uuid: str) -> str:
     """The property that says what the table has of a connector's rejects of the table with that uuid."""
     return f"{_DELIVERED}{connector}.{uuid}"
+
+
+def is_marked(state: TableState) -> bool:
+    """Whether a table is an error table; the first ones have no mark but what they say of their commits."""
+    return state.property(REJECTS_OF) is not None or bool(state.properties_under(_DELIVERED))
+
+
+def unfit(state: TableState, wanted: Iterable[Column]) -> str | None:
+    """Why a table cannot be the error table that its name makes it; None if it can.
+
+    Args:
+        state: the table.
+        wanted: the columns that are needed.
+    """
+    there = {each.id: each for each in state.columns()}
+    lacking = [each.name for each in wanted if each.id not in there or there[each.id].type != each.type]
+    if lacking:
+        return f"it lacks, or has otherwise, {', '.join(lacking)} of the columns of an error table"
+    if landing := sorted(state.properties_under(TOKENS)):
+        return f"records are landed in it by {', '.join(landing)}"
+    if state.current is not None and not is_marked(state):
+        return f"it has rows, and the property {REJECTS_OF} does not mark it as an error table"
+    return None
+
+
+def columns_in(state: TableState) -> tuple[Column, ...]:
+    """The columns that a table needs as an error table, with partitions and offsets of the types that it has."""
+    found = {each.name: each.type for each in state.columns()}
+    known = [kind for name in ("partition", "offset") for kind in PARTITIONS.values() if found.get(name) == kind]
+    return columns(known[0], known[1]) if len(known) == 2 else columns(PARTITIONS["int32"], PARTITIONS["int64"])
 
 
 def missing(lists: Iterable[OutboxList], newest: str | None) -> list[OutboxList]:
