@@ -23,29 +23,26 @@ _MARGIN: Final = 0.05
 class Pace:
     """When the next call for a shard is due; times are seconds on the monotonic clock."""
 
-    def __init__(self, rate: int, not_before: int = 0) -> None:
-        """Read at most `rate` bytes a second, and nothing before a time in ms since the epoch."""
+    def __init__(self, rate: int, owed: float = 0.0) -> None:
+        """Read at most `rate` bytes a second, and nothing for as many seconds as are owed."""
         self._rate = rate
-        self._ready = time.monotonic() + max(0.0, not_before / 1000 - time.time()) if not_before else 0.0
+        self.ready_at = time.monotonic() + owed
+        """When the next call may be made."""
+
         self._refusals = 0
 
     @property
     def seconds_left(self) -> float:
         """How long until the next call may be made."""
-        return max(0.0, self._ready - time.monotonic())
-
-    @property
-    def ready_at(self) -> int:
-        """When that is, in ms since the epoch."""
-        return int((time.time() + self.seconds_left) * 1000)
+        return max(0.0, self.ready_at - time.monotonic())
 
     def answered(self, size: int, asked: float) -> None:
         """An answer of that many bytes has come to what was asked then: the service counts from there."""
         self._refusals = 0
-        self._ready = asked + _MARGIN + max(_GAP, size / self._rate)
+        self.ready_at = asked + _MARGIN + max(_GAP, size / self._rate)
 
     def refused(self) -> None:
         """A call was refused, or failed: wait longer each time, and not when all others do."""
         self._refusals += 1
         longest = min(_LONGEST, _GAP * 2**self._refusals)
-        self._ready = time.monotonic() + _GAP + random.uniform(0.0, longest)  # noqa: S311 (it keeps nothing secret)
+        self.ready_at = time.monotonic() + _GAP + random.uniform(0.0, longest)  # noqa: S311 (it keeps nothing secret)

@@ -65,7 +65,8 @@ class PollingShard:
         self._arn = arn
         self._shards = shards
         self._hints = self._end.hints or _NO_HINTS
-        self._pace = Pace(rate, self._hints.not_before)
+        self._pace = Pace(rate, self._hints.owed)
+        self._owed_until = self._pace.ready_at
         self._deadline = time.monotonic() + (max(window, _PATIENCE) if self._end.mark == Mark.SEQUENCE else window)
         self._wait = wait
         self._covered = self._start
@@ -173,6 +174,6 @@ class PollingShard:
         trouble: str | None = None,
     ) -> Outcome:
         # Who got no answer owes nothing: when to ask again is for those to say who see all shards.
-        owed = self._pace.ready_at if trouble is None else self._hints.not_before
-        hints = Hints(self._hints.hash_keys, self._iterator, self._covered, owed)
-        return Outcome(replace(self._covered, hints=hints), read_through, is_quiet, held, trouble)
+        ready_at = self._pace.ready_at if trouble is None else self._owed_until
+        hints = Hints(self._hints.hash_keys, self._iterator, self._covered)
+        return Outcome(replace(self._covered, hints=hints), read_through, is_quiet, held, trouble, ready_at)

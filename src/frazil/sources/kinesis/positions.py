@@ -52,8 +52,8 @@ class Hints:
     at: KinesisPosition | None = None
     """Where it goes on."""
 
-    not_before: int = 0
-    """When its quota for reading is paid off, in ms since the epoch."""
+    owed: float = 0.0
+    """Seconds until its quota for reading is paid off. A time would be one of another host's clock."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

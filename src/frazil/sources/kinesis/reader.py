@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -100,7 +101,7 @@ def _sent(client: Mapping[str, str], consumer: str, shards: ListedShards, polled
         if end.mark == Mark.NOW:
             return FanOutShard(subscriber.subscribe, wanted, shards, window, wait)
         known = end.hints or Hints()
-        return polled(replace(wanted, end=hinted(end, replace(known, not_before=0))), wait)
+        return polled(replace(wanted, end=hinted(end, replace(known, owed=0.0))), wait)
 
     return made
 
@@ -136,7 +137,7 @@ class RangeReader:
     @property
     def ranges(self) -> tuple[StagedRange, ...]:
         """What was read so far, range by range."""
-        return tuple(each.staged for each in self._progress)
+        return tuple(_with_owed(each) for each in self._progress)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records of all ranges, in order within each shard.
@@ -211,6 +212,16 @@ class RangeReader:
                 continue
             return True
         return False
+
+
+def _with_owed(progress: _Progress) -> StagedRange:
+    """How far a range is read, with how long its shard is to be left alone from now on."""
+    staged, outcome = progress.staged, progress.outcome
+    if outcome is None:
+        return staged
+    _, covered = bounds(Range(staged.partition, staged.start, staged.covered))
+    owed = max(0.0, outcome.ready_at - time.monotonic())
+    return replace(staged, covered=hinted(covered, replace(covered.hints or Hints(), owed=owed)))
 
 
 def _ended(staged: StagedRange, outcome: Outcome) -> StagedRange:

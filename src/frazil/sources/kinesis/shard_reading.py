@@ -51,6 +51,9 @@ class Outcome:
     trouble: str | None = None
     """Why the service did not answer at all, where it may yet."""
 
+    ready_at: float = 0.0
+    """When the shard may be asked again, in seconds on the monotonic clock of this host."""
+
 
 def behind(records: Sequence[RawRecord], covered: KinesisPosition) -> Sequence[RawRecord]:
     """Those of the records of one answer that a position does not cover; of one that it covers in part, all.

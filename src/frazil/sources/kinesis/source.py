@@ -271,7 +271,7 @@ class KinesisSource:
 
     def _end(self, partition: SourcePartition, stream: Stream) -> KinesisPosition:
         known = self._watch.of(partition)
-        hints = Hints(stream.hash_keys.get(partition), known.young_iterator, known.covered, known.not_before)
+        hints = Hints(stream.hash_keys.get(partition), known.young_iterator, known.covered, known.seconds_owed)
         if known.covered is not None and known.covered.ended:
             return hinted(known.covered, hints)
         moment = self._clock.by_now

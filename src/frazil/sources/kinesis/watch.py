@@ -60,8 +60,8 @@ class Watched:
     iterator_since: float = 0.0
     """When it was given, in seconds on the monotonic clock."""
 
-    not_before: int = 0
-    """When its quota for reading is paid off, in ms since the epoch."""
+    due_at: float = 0.0
+    """When its quota for reading is paid off, in seconds on the monotonic clock."""
 
     held: str | None = None
     """The error by which its records cannot be had until somebody sees to it."""
@@ -87,7 +87,7 @@ class Watched:
         hints = covered.hints or Hints()
         self.covered, self.is_quiet, self.looked_at = covered, covered.is_quiet, now
         self.tell(staged.trouble)
-        self.not_before = max(self.not_before, hints.not_before)
+        self.due_at = max(self.due_at, now + hints.owed)
         self.keep(hints.iterator, now)
         self.read_through = staged.read_through or self.read_through
         if staged.parsed and staged.oldest is not None and staged.newest is not None:
@@ -123,14 +123,14 @@ class Watched:
             outage: whether no shard gives an answer: then it is the cycles that wait.
         """
         if self.trouble is not None and not self.is_quiet:
-            left = max(self.looked_at + self._patience - time.monotonic(), self._seconds_owed)
+            left = max(self.looked_at + self._patience - time.monotonic(), self.seconds_owed)
             return Rest(left) if left > 0 and not outage else None
         if self.held is not None:
             left = self.looked_at + _HELD - time.monotonic()
             return Rest(left) if left > 0 else None
         if poll is not None and self.is_quiet and start == self.covered:
             return Rest(max(0.0, self.looked_at + poll - time.monotonic()))
-        left = self._seconds_owed
+        left = self.seconds_owed
         return Rest(left) if left > 0 else None
 
     def was_quiet_at(self, moment: float) -> bool:
@@ -145,7 +145,7 @@ class Watched:
     @property
     def is_due(self) -> bool:
         """Whether it may be read again."""
-        return self._seconds_owed <= 0
+        return self.seconds_owed <= 0
 
     @property
     def lasts(self) -> bool:
@@ -157,8 +157,9 @@ class Watched:
         return min(_HELD, _TROUBLED * float(1 << min(self.troubles - 1, _DOUBLINGS)))
 
     @property
-    def _seconds_owed(self) -> float:
-        return self.not_before / 1000 - time.time()
+    def seconds_owed(self) -> float:
+        """How long until it may be read again."""
+        return max(0.0, self.due_at - time.monotonic())
 
 
 class Watch:

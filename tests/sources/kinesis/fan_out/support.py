@@ -64,11 +64,11 @@ class Reading:
         start: KinesisPosition,
         *,
         window: float = 5.0,
-        not_before: int = 0,
+        owed: float = 0.0,
         deliver: Callable[[Pulled], bool] = lambda _: True,
         wait: Callable[[float], bool] | None = None,
     ) -> Outcome:
-        wanted = Range(self._partition, start, now(0, None, Hints(not_before=not_before)))
+        wanted = Range(self._partition, start, now(0, None, Hints(owed=owed)))
         reading = FanOutShard(self._subscriber.subscribe, wanted, self._shards, window, wait or _waiting)
 
         def keep(pulled: Pulled) -> bool:

@@ -55,8 +55,8 @@ def test_a_quiet_shard_is_read_again_when_its_consumer_may_subscribe(local, monk
     assert 0 < rest.seconds <= 5.1
     assert staged.covered.distance(source.ends([FIRST])[FIRST]) == 0
     assert source.read_through({FIRST: staged.covered}) == {FIRST: staged.read_through}
-    later = time.time() + 6
-    monkeypatch.setattr(time, "time", lambda: later)
+    later = time.monotonic() + 6
+    monkeypatch.setattr(time, "monotonic", lambda: later)
     assert source.resting({FIRST: staged.covered}) == {}
     assert staged.covered.distance(source.ends([FIRST])[FIRST]) == 1
     source.close()

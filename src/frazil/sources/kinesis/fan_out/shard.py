@@ -73,12 +73,14 @@ class FanOutShard:
         self._hints = end.hints or _NO_HINTS
         self._window = window
         self._wait = wait
-        self._pace = Pace(_RATE, self._hints.not_before)
+        self._pace = Pace(_RATE, self._hints.owed)
         self._deadline = time.monotonic() + self._pace.seconds_left + window
         self._covered = self._start
         self._read_through: int | None = None
         self._is_quiet = False
-        self._not_before = self._hints.not_before
+        self._ready_at = self._pace.ready_at
+        """When a consumer may subscribe again, on the monotonic clock."""
+
         self._unfit = 0
         """How often in a row the service took no position of ours."""
 
@@ -93,7 +95,7 @@ class FanOutShard:
             try:
                 with self._subscribe(str(self._partition.partition), place, max(_BRIEF, self._left)) as subscription:
                     subscribed = True
-                    self._not_before = int((time.time() + AGAIN + _MARGIN) * 1000)
+                    self._ready_at = time.monotonic() + AGAIN + _MARGIN
                     self._listen(subscription, deliver)
                 return self._outcome()
             except (ClientError, BotoCoreError) as error:
@@ -179,6 +181,5 @@ class FanOutShard:
         raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
 
     def _outcome(self, *, held: str | None = None, trouble: str | None = None) -> Outcome:
-        hints = Hints(self._hints.hash_keys, at=self._covered, not_before=self._not_before)
-        covered = replace(self._covered, hints=hints)
-        return Outcome(covered, self._read_through, self._is_quiet, held, trouble)
+        covered = replace(self._covered, hints=Hints(self._hints.hash_keys, at=self._covered))
+        return Outcome(covered, self._read_through, self._is_quiet, held, trouble, self._ready_at)
