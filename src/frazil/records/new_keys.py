@@ -22,6 +22,11 @@ class NewKeys(dict[str, ObservedType]):
         self.is_exceeded = False
         """Whether a key came for which there was no room."""
 
+    @property
+    def room(self) -> int:
+        """How many more keys there is room for, at most."""
+        return self._budget
+
     def note(self, key: str, seen: ObservedType) -> None:
         """Take note of what was seen of a key, unless the budget is used up."""
         known = self.get(key)

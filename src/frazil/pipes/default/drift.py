@@ -120,13 +120,32 @@ class DriftWatch:
 
     def _seen(self, text: str, types: Types, at: OrderedPlace) -> Drift:
         """What the keys are that have no column: what the schema says, or else what the values look like."""
-        found = seen_in(text, self._projection.is_settled, deep=self._levels > 0, at=at)
+        found = seen_in(text, self._passes_over(), deep=self._levels > 0, at=at)
         new = {key: each for key, each in types.items() if not self._projection.is_settled(key)}
         by_schema = new if self._levels else dict(shallow(new))
         return {
-            **{key: each for key, each in found.items() if not _is_null(each)},
+            **found,
             **{key: replace(each, first=at) for key, each in by_schema.items()},
         }
+
+    def _passes_over(self) -> Callable[[str], bool]:
+        """Whether to pass over a key of one record.
+
+        A record may have 100,000 new keys: only those that can still become columns are looked at, and one more, which
+        shows that there is no room for it.
+        """
+        left = self.found.room + 1
+
+        def passes_over(key: str) -> bool:
+            nonlocal left
+            if key in self.found:
+                return False
+            if left == 0 or self._projection.is_settled(key):
+                return True
+            left -= 1
+            return False
+
+        return passes_over
 
     def _widens(self, types: Types) -> bool:
         """Whether a schema asks for more of columns that are there than is known already."""
@@ -160,11 +179,6 @@ class DriftWatch:
         evolved = replace(keys, columns=(*changed(keys.columns, asked), *added))
         exact = ExactValidation(evolved, self._conversion, keeps_unknown=self._evolves, rules=self._rules)
         return exact.diagnose(text)
-
-
-def _is_null(seen: ObservedType) -> bool:
-    """Whether a key had no value at all, which says nothing of its type."""
-    return replace(seen, scalars=seen.scalars - {"null"}) == NOTHING_OBSERVED
 
 
 def growth(

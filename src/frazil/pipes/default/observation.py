@@ -19,7 +19,7 @@ LEVELS: Final = 50
 def seen_in(
     value: str, known: Callable[[str], bool], *, deep: bool, at: OrderedPlace | None = None
 ) -> Mapping[str, ObservedType]:
-    """What the values of a record's keys look like that are not known.
+    """What the values of a record's keys look like that are not known; a null says nothing of its key.
 
     A record that is not a JSON object has none.
 
@@ -36,7 +36,7 @@ def seen_in(
     if not isinstance(parsed, Object):
         return {}
     levels = LEVELS if deep else 0
-    return {key: observed(member, levels, at) for key, member in parsed if not known(key)}
+    return {key: observed(member, levels, at) for key, member in parsed if member is not None and not known(key)}
 
 
 def observed(value: Any, levels: int, at: OrderedPlace | None = None) -> ObservedType:
