@@ -107,8 +107,9 @@ class KinesisSource:
         there = [each for each in partitions if each.topic in known and each in known[each.topic].hash_keys]
         if self._poll is not None:
             due = time.monotonic() - self._poll
-            quiet = [each for each in there if self._watch.of(each).was_quiet_at(due)]
-            self._prober.look(quiet, [each for each in there if each not in quiet and not self._watch.of(each).ended])
+            read = [each for each in there if each.topic not in self._streams.failing()]
+            quiet = [each for each in read if self._watch.of(each).was_quiet_at(due)]
+            self._prober.look(quiet, [each for each in read if each not in quiet and not self._watch.of(each).ended])
         return {each: self._end(each, known[each.topic]) for each in there}
 
     def earliest(self, partitions: Collection[SourcePartition]) -> Mapping[SourcePartition, KinesisPosition]:
@@ -172,7 +173,8 @@ class KinesisSource:
             raise StreamUnavailable(self._address, "give the records", str(self._watch.of(first).trouble))
 
     def resting(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, Rest]:
-        self._read = starts.keys()
+        failing = self._streams.failing()
+        self._read = [each for each in starts if each.topic not in failing]
         outage = self._watch.is_outage(self._read)
         if not outage:
             self._watch.say()
@@ -182,15 +184,15 @@ class KinesisSource:
             for each in starts
             if (lack := lacking.get(each.topic)) is not None and lack.error is not None
         }
+        waits = {**{name: lack.seconds for name, lack in lacking.items()}, **failing}
         rests = {
-            each: Rest(lacking[each.topic].seconds) if each.topic in lacking else self._rest(each, start, outage=outage)
+            each: Rest(waits[each.topic]) if each.topic in waits else self._rest(each, start, outage=outage)
             for each, start in of_kinesis(starts).items()
         }
         return {each: rest for each, rest in rests.items() if rest is not None}
 
     def held(self) -> Mapping[SourcePartition, Held]:
-        refused = {each: Held(cause) for each, cause in self._streams.refused().items()}
-        return {**refused, **self._watch.held(), **self._waiting}
+        return {**self._streams.held(), **self._watch.held(), **self._waiting}
 
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         known = {each: self._watch.of(each) for each in starts}

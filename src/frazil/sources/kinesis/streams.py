@@ -6,16 +6,16 @@ import datetime as dt
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import structlog
 from botocore.exceptions import BotoCoreError, ClientError
 
-from frazil.errors import StreamUnavailable
+from frazil.errors import FrazilError, StreamUnavailable
 from frazil.model import SourcePartition
-from frazil.sources.base import PartitionFacts, TopicFacts
+from frazil.sources.base import Held, PartitionFacts, TopicFacts
 from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.answers import date_of
 from frazil.sources.kinesis.clock import ServiceClock
@@ -55,9 +55,12 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A stream that is known may not be looked at any more, until somebody sees to our rights."""
+    """A stream that is known cannot be described or listed."""
 
-    cause: str
+    error: FrazilError
+    held: Held
+    """Why, and whether that passes by itself; else the user has to grant the right again."""
+
     again: float
     """When it is tried again, in seconds on the monotonic clock."""
 
@@ -91,6 +94,9 @@ class Streams:
         self._names_since: float | None = None
         """When they were listed, in seconds on the monotonic clock."""
 
+        self._names_told = 0.0
+        """When the log said that they are old, likewise."""
+
     def arn(self, stream: str) -> str | None:
         """The ARN of a stream that is not known by its name alone."""
         return self._arns.get(stream)
@@ -113,10 +119,12 @@ class Streams:
             try:
                 self._names = self._listed_names(is_patient=age >= _STALE)
             except (ClientError, BotoCoreError) as error:
-                if age >= _STALE or not faults.passes(error):
+                if since is None or not faults.passes(error):
                     raise faults.translate(error, self._address, "list streams") from error
+                if age >= _STALE:
+                    self._tell_that_names_are_old(faults.cause(error))
             else:
-                self._names_since = time.monotonic()
+                self._names_since = self._names_told = time.monotonic()
         return self._names
 
     def _listed_names(self, *, is_patient: bool) -> list[str]:
@@ -133,11 +141,29 @@ class Streams:
             else:
                 return sorted(found)
 
+    def _tell_that_names_are_old(self, cause: str) -> None:
+        if time.monotonic() - self._names_told >= _STALE:
+            self._names_told = time.monotonic()
+            _log.warning("streams cannot be listed: those that are known go on, new ones are not found", cause=cause)
+
     def find(self, streams: Collection[str]) -> dict[str, Stream]:
-        """Those of the streams that exist."""
+        """Those of the streams that exist.
+
+        Raises:
+            StreamUnavailable: none of them has been described for a while.
+        """
         kept = {name: self._unasked(name) for name in streams}
-        found = {name: stream or self._look(name) for name, stream in kept.items()}
-        return {name: stream for name, stream in found.items() if stream is not None}
+        looked = {name: stream or self._look(name) for name, stream in kept.items()}
+        found = {name: stream for name, stream in looked.items() if stream is not None}
+        failing = self.failing()
+        if found and found.keys() <= failing.keys():
+            # An outage. The cycles wait, so each of them asks again.
+            first = next(iter(found))
+            error = self._refusals[first].error
+            for name in found:
+                self._refusals[name] = replace(self._refusals[name], again=0.0)
+            raise error
+        return found
 
     def identities(self, streams: Collection[str]) -> dict[str, TopicFacts]:
         """The same as the service says at this moment, but for the shards of those that are known already."""
@@ -149,10 +175,15 @@ class Streams:
                 found[name] = facts
         return found
 
-    def refused(self) -> dict[SourcePartition, str]:
-        """The shards of streams that may not be looked at any more, and why."""
+    def failing(self) -> dict[str, float]:
+        """Streams that give no answer about themselves for now, and how many seconds until they are asked again."""
+        now = time.monotonic()
+        return {name: max(0.0, each.again - now) for name, each in [*self._refusals.items()] if each.held.passes}
+
+    def held(self) -> dict[SourcePartition, Held]:
+        """The shards of streams that cannot be described or listed, and why."""
         return {
-            shard: refusal.cause
+            shard: refusal.held
             for name, refusal in [*self._refusals.items()]
             if (known := self._known.get(name)) is not None
             for shard in known.hash_keys
@@ -178,13 +209,13 @@ class Streams:
             # Of many streams at once, an account may ask too often. Of those that are known, that can wait.
             found = _asked(partial(self._found, name), is_patient=self._kept(name, _STALE) is None)
         except (ClientError, BotoCoreError) as error:
-            kept = self._kept(name, _STALE)
-            if kept is not None and faults.passes(error):
-                return kept
-            if (known := self._known.get(name)) is not None and faults.code(error) in faults.HELD:
-                self._refuse(name, faults.cause(error))
-                return known
-            raise faults.translate(error, self._address, f"describe the stream {name}") from error
+            translated = faults.translate(error, self._address, f"describe the stream {name}")
+            known, passes = self._known.get(name), faults.passes(error)
+            if known is None or not (passes or faults.code(error) in faults.HELD):
+                raise translated from error
+            if not passes or self._kept(name, _STALE) is None:
+                self._refuse(name, translated, Held(faults.cause(error), passes))
+            return known
         self._due.discard(name)
         if self._refusals.pop(name, None) is not None:
             _log.info("a stream may be looked at again", stream=name)
@@ -194,14 +225,16 @@ class Streams:
             self._known[name] = found
         return found
 
-    def _refuse(self, name: str, cause: str) -> None:
-        if name not in self._refusals:
-            _log.error(
-                "a stream may not be looked at any more: its shards go on as they were known, and it is tried again",
-                stream=name,
-                cause=cause,
+    def _refuse(self, name: str, error: FrazilError, held: Held) -> None:
+        before = self._refusals.get(name)
+        if before is None or before.held.passes != held.passes:
+            told = (
+                "a stream cannot be described: its shards wait until it can, and other streams go on"
+                if held.passes
+                else "a stream may not be described any more: its shards go on as they were, and it is tried again"
             )
-        self._refusals[name] = Refusal(cause, time.monotonic() + max(self._interval, _REFUSED))
+            _log.error(told, stream=name, cause=held.reason)
+        self._refusals[name] = Refusal(error, held, time.monotonic() + max(self._interval, _REFUSED))
 
     def _found(self, name: str) -> Stream | None:
         summary = self._described(name)
