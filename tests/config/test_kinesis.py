@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from frazil.config import load, refuse_shared_keys
+from frazil.config import load, refuse_conflicts
 from frazil.config.kinesis import KinesisSettings
 from frazil.config.settings_base import keys_of
 from frazil.errors import InvalidConfiguration
@@ -150,7 +150,7 @@ def test_connectors_of_one_application_cannot_run_together() -> None:
     application = {"frazil.kinesis.application.name": "orders-app"}
 
     with pytest.raises(InvalidConfiguration, match=r"'b' and 'a' both become .* Rename one application\."):
-        refuse_shared_keys([loaded({**application, "name": "a"}), loaded({**application, "name": "b"})])
+        refuse_conflicts([loaded({**application, "name": "a"}), loaded({**application, "name": "b"})])
 
 
 def test_what_is_a_secret_is_in_the_client_and_nowhere_else() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.config import TableMapping, load, refuse_shared_keys
+from frazil.config import ConnectorSettings, TableMapping, load, refuse_conflicts
 from frazil.config.converters import AVRO, BYTES, JSON, STRING
 from frazil.config.providers import ENVIRONMENT
 from frazil.errors import InvalidConfiguration
@@ -545,11 +545,43 @@ def test_settings_cannot_be_changed_but_can_be_pickled() -> None:
 def test_connectors_whose_names_become_the_same_key_cannot_run_together() -> None:
     one, other = load({**LEAST, "name": "orders"}), load({**LEAST, "name": "ORDERS"})
 
-    refuse_shared_keys([one, load(LEAST)])
+    refuse_conflicts([one, load(LEAST)])
     with pytest.raises(InvalidConfiguration, match="both become ORDERS"):
-        refuse_shared_keys([one, other])
+        refuse_conflicts([one, other])
     with pytest.raises(InvalidConfiguration, match="both become ORDERS"):
-        refuse_shared_keys([one, one])
+        refuse_conflicts([one, one])
+
+
+DEAD = "errors.deadletterqueue.topic.name"
+ASIDE = {"errors.tolerance": "all", "bootstrap.servers": "a:9092,b:9092"}
+
+
+@pytest.mark.parametrize("tolerance", ["none", "all"])
+@pytest.mark.parametrize("read", [{"topics": "orders , dead"}, {"topics.regex": "d.*|orders"}])
+def test_a_dead_letter_topic_that_is_read_as_well_is_refused(read: dict[str, str], tolerance: str) -> None:
+    found = problems(
+        {**read, DEAD: "dead", "errors.tolerance": tolerance}, without=[] if "topics" in read else ["topics"]
+    )
+
+    assert list(found) == [DEAD]
+    assert f"is 'dead', which {next(iter(read))}" in found[DEAD]
+
+
+def test_a_dead_letter_topic_beside_a_pattern_that_does_not_match_all_of_it_is_taken() -> None:
+    assert load({**without("topics"), "topics.regex": "orders", DEAD: "orders.dlq"}).source.dead_letters == "orders.dlq"
+
+
+def test_connectors_that_read_each_others_dead_letters_cannot_run_together() -> None:
+    def reading(name: str, topic: str, dead: str, **keys: str) -> ConnectorSettings:
+        return load({**LEAST, **ASIDE, "name": name, "topics": topic, DEAD: dead, **keys})
+
+    one, other = reading("one", "a", "b"), reading("other", "b", "c")
+    refuse_conflicts([one, other])
+    refuse_conflicts([one, other, reading("third", "c", "a", **{"errors.tolerance": "none"})])
+    refuse_conflicts([one, other, reading("third", "c", "a", **{"bootstrap.servers": "c:9092"})])
+
+    with pytest.raises(InvalidConfiguration, match=r"'.+' and '.+' and '.+' read what they write for each other"):
+        refuse_conflicts([one, other, reading("third", "c", "a", **{"bootstrap.servers": "b:9092"})])
 
 
 def test_the_home_is_frazil_home_unless_the_configuration_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,14 @@ from tests.memory import MemoryRecord, connector
 from frazil.config import ConnectorSettings
 from frazil.connector import Connector, State
 from frazil.connector.fleet import Fleet
-from frazil.errors import CatalogUnavailable, ConnectorExists, ConnectorUnknown, FleetEnded, TableNotSupported
+from frazil.errors import (
+    CatalogUnavailable,
+    ConnectorExists,
+    ConnectorUnknown,
+    FleetEnded,
+    InvalidConfiguration,
+    TableNotSupported,
+)
 from frazil.model import TableName
 
 BAD = MemoryRecord(b"not JSON")
@@ -76,6 +83,19 @@ def test_one_of_the_same_key_is_refused_and_the_one_that_runs_goes_on(fleet: Fle
     world.produce(2)
     assert first.wait_until_caught_up(30)
     assert rows(world, "ORDERS") == 5
+
+
+def test_one_that_would_send_records_round_for_ever_is_refused_and_the_others_go_on(fleet: Fleet, world: World) -> None:
+    aside = {"errors__tolerance": "all"}
+    key = "errors__deadletterqueue__topic__name"
+    first = fleet.add(settings(name="orders", **aside, **{key: "returns"}))
+
+    with pytest.raises(InvalidConfiguration, match="for ever"):
+        fleet.add(settings(name="returns", topics="returns", **aside, **{key: "orders"}))
+
+    world.produce(2)
+    assert first.wait_until_caught_up(30)
+    assert [*fleet.connectors] == ["ORDERS"]
 
 
 def test_of_many_that_add_the_same_at_once_one_does(fleet: Fleet) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from frazil.config import ConnectorSettings, load, refuse_shared_keys
+from frazil.config import ConnectorSettings, load, refuse_conflicts
 from frazil.errors import InvalidConfiguration, Problem
 
 
@@ -27,5 +27,5 @@ def load_all(files: Sequence[Path], worker: Path | None, overrides: Mapping[str,
     if found:
         problems = [Problem(f"{error.subject}: {each.key}", each.text) for error in found for each in error.problems]
         raise InvalidConfiguration("the configuration", problems)
-    refuse_shared_keys(loaded)
+    refuse_conflicts(loaded)
     return loaded

@@ -7,8 +7,9 @@ Read in this order: `settings` (what can be configured), `source`, `kafka` and `
 
 from __future__ import annotations
 
-from frazil.config.loading import load, refuse_shared_keys, worker_keys
+from frazil.config.loading import load, worker_keys
 from frazil.config.settings import ConnectorSettings
+from frazil.config.together import refuse_conflicts
 from frazil.config.topic2table import TableMapping, Topic2Table
 
-__all__ = ["ConnectorSettings", "TableMapping", "Topic2Table", "load", "refuse_shared_keys", "worker_keys"]
+__all__ = ["ConnectorSettings", "TableMapping", "Topic2Table", "load", "refuse_conflicts", "worker_keys"]

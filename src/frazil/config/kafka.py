@@ -10,12 +10,13 @@ from pydantic import Field
 
 from frazil.config import consumer, values
 from frazil.config.settings_base import Flag
-from frazil.config.source import SourceKeys, SourceSettings
+from frazil.config.source import SourceKeys, SourceSettings, feeds_itself
 from frazil.errors import Problem
 
 SINK: Final = "com.snowflake.kafka.connector.SnowflakeSinkConnector"
 STREAMING: Final = "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector"
 
+DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
 _GROUP: Final = "consumer.group.id"
 
 
@@ -59,10 +60,10 @@ class KafkaSettings(SourceSettings):
     """Whether records of open and aborted transactions are read (`read_uncommitted`) or not (`read_committed`)."""
 
     dead_letter_topic: Annotated[str | None, values.by(values.topic)] = Field(
-        validation_alias=Keys("errors.deadletterqueue.topic.name"), default=None
+        validation_alias=Keys(DEAD_LETTERS), default=None
     )
     """The topic that rejected records go to, with their own bytes, once they are committed; with
-    `errors.tolerance=all`. It is made if it is missing."""
+    `errors.tolerance=all`. It is made if it is missing. It must not be one of the topics that are read."""
 
     dead_letter_replication: Annotated[int, values.by(values.integer(at_least=-1))] = Field(
         validation_alias=Keys("errors.deadletterqueue.topic.replication.factor"), default=3
@@ -81,7 +82,12 @@ class KafkaSettings(SourceSettings):
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""
         if self.dead_letter_topic is not None:
-            yield "errors.deadletterqueue.topic.name"
+            yield DEAD_LETTERS
+
+    @property
+    def dead_letters(self) -> str | None:
+        """The topic of rejected records."""
+        return self.dead_letter_topic
 
     @property
     def client(self) -> Mapping[str, str]:
@@ -104,7 +110,9 @@ class KafkaSettings(SourceSettings):
         clients = consumer.read(given)
         group = f"connect-{given.get('name', '')}"
         fields = {_GROUP: group, **super().read(given).fields, "consumer.*": clients.client}
-        return SourceKeys(fields, clients.no_effect, [*clients.problems, *_topics(given)])
+        read = [each.strip() for each in given.get("topics", "").split(",")]
+        loops = feeds_itself(given, DEAD_LETTERS, ("topics", read), "topics.regex")
+        return SourceKeys(fields, clients.no_effect, [*clients.problems, *_topics(given), *loops])
 
     @classmethod
     def reads(cls, key: str) -> bool:

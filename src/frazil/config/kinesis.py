@@ -11,7 +11,7 @@ from pydantic import AliasChoices as Keys
 from pydantic import Field
 
 from frazil.config import converters, streams, values
-from frazil.config.source import SourceKeys, SourceSettings
+from frazil.config.source import SourceKeys, SourceSettings, feeds_itself
 from frazil.errors import Problem
 
 CLASS: Final = "frazil.KinesisConnector"
@@ -238,6 +238,16 @@ class KinesisSettings(SourceSettings):
             yield DEAD_LETTERS
 
     @property
+    def dead_letters(self) -> str | None:
+        """The stream of rejected records."""
+        return self.dead_letter_stream
+
+    @property
+    def output(self) -> str | None:
+        """The stream of accepted records."""
+        return self.output_stream
+
+    @property
     def identity(self) -> str:
         """The application's name."""
         return self.application_name
@@ -297,7 +307,7 @@ class KinesisSettings(SourceSettings):
         """Sort the keys of Kafka's, too, and look at what goes together."""
         found = super().read(given)
         found.fields.setdefault(APPLICATION, given.get("name", ""))
-        found.fields["arns"] = {arn.name: str(arn) for arn in streams.arns(given.get(STREAMS, ""))}
+        found.fields["arns"] = arns = {arn.name: str(arn) for arn in streams.arns(given.get(STREAMS, ""))}
         found.no_effect += [(key, reason) for key in given if (reason := _why_void(key))]
         found.no_effect += _void_beside(given)
         found.problems += [Problem(key, REFUSED[key]) for key in given if key in REFUSED]
@@ -305,8 +315,9 @@ class KinesisSettings(SourceSettings):
         found.problems += _position(given)
         found.problems += _consumer(given)
         found.problems += _credentials(given)
-        found.problems += _written(given, DEAD_LETTERS)
-        found.problems += _written(given, OUTPUT)
+        read = {each.strip() for each in given.get(STREAMS, "").split(",")} | {*arns}
+        for key in (DEAD_LETTERS, OUTPUT):
+            found.problems += feeds_itself(given, key, (STREAMS, read), PATTERN)
         if given.get(OUTPUT) is not None and given.get(OUTPUT) == given.get(DEAD_LETTERS):
             reason = f"is {given[OUTPUT]!r}, as is {DEAD_LETTERS}: nobody could tell them apart. Write another stream."
             found.problems.append(Problem(OUTPUT, reason))
@@ -372,23 +383,3 @@ def _credentials(given: Mapping[str, str]) -> Iterator[Problem]:
         yield Problem(TOKEN, f"belongs to an access key. Write {ACCESS_KEY} and {SECRET_KEY} as well, or remove it.")
     if PROFILE in given and (ACCESS_KEY in given or SECRET_KEY in given):
         yield Problem(PROFILE, f"is given together with {ACCESS_KEY}. Keep one of them.")
-
-
-def _written(given: Mapping[str, str], key: str) -> Iterator[Problem]:
-    """A stream that is written to and read as well: what goes there would come back for ever."""
-    name = given.get(key)
-    if name is None:
-        return
-    listed = {each.strip() for each in given.get(STREAMS, "").split(",")}
-    listed |= {arn.name for arn in streams.arns(given.get(STREAMS, ""))}
-    if name in listed:
-        yield Problem(key, f"is {name!r}, which {STREAMS} names as well. Write another stream.")
-    elif PATTERN in given and _matches(given[PATTERN], name):
-        yield Problem(key, f"is {name!r}, which {PATTERN} matches. Write a stream that it does not match.")
-
-
-def _matches(pattern: str, name: str) -> bool:
-    try:
-        return re.fullmatch(values.regex(pattern), name) is not None
-    except ValueError:
-        return False  # the pattern is a problem of its own

@@ -6,7 +6,7 @@ looked up (`providers`), every key gets its place (`classify`), and the values a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,24 +64,6 @@ def worker_keys(worker: Input) -> dict[str, str]:
     if resolved.problems:
         raise InvalidConfiguration(_subject("worker", worker), resolved.problems)
     return layers.written(resolved.values)
-
-
-def refuse_shared_keys(connectors: Iterable[ConnectorSettings]) -> None:
-    """Check that connectors to run together have different identities.
-
-    Raises:
-        InvalidConfiguration: two names are sanitised to the same key.
-    """
-    names: dict[str, str] = {}
-    problems = []
-    for settings in connectors:
-        if settings.key in names:
-            text = f"{settings.name!r} and {names[settings.key]!r} both become {settings.key}."
-            way_on = "Rename one application." if settings.source.identity else "Rename one connector."
-            problems.append(Problem("name", f"{text} {way_on}"))
-        names[settings.key] = settings.name
-    if problems:
-        raise InvalidConfiguration("the set of connectors", problems)
 
 
 def _read(what: str, source: Input | None) -> dict[str, str]:

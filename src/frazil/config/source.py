@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from frazil.config import values
 from frazil.config.settings_base import SettingsBase
 from frazil.errors import Problem
 
@@ -48,6 +50,20 @@ class SourceSettings(SettingsBase, ABC):
 
     topics_regex: str | None = None
     """What the names of those to read match, where none is named."""
+
+    @property
+    def dead_letters(self) -> str | None:
+        """The topic or stream that rejected records are sent to, with `errors.tolerance=all`."""
+        return None
+
+    @property
+    def output(self) -> str | None:
+        """The one that accepted records are sent on to."""
+        return None
+
+    def takes(self, topic: str) -> bool:
+        """Whether a topic or stream is one of those that are read, now or once it exists."""
+        return topic in self.topics or (self.topics_regex is not None and matches(self.topics_regex, topic))
 
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""
@@ -92,3 +108,31 @@ class SourceSettings(SettingsBase, ABC):
     def inherits(cls, key: str) -> bool:
         """Whether `key` counts in a worker's file."""
         return any(key == each or (each.endswith(".") and key.startswith(each)) for each in cls.inherited)
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern matches all of a name; False if it is not a pattern, which is a problem of its own."""
+    try:
+        return re.fullmatch(values.regex(pattern), name) is not None
+    except ValueError:
+        return False
+
+
+def feeds_itself(
+    given: Mapping[str, str], key: str, names: tuple[str, Collection[str]], pattern: str
+) -> Iterator[Problem]:
+    """Refuse a topic or stream that is written and read: what is sent there would come back for ever.
+
+    Args:
+        given: the keys of a connector.
+        key: the key that names what is written.
+        names: the key that names what is read, and those names.
+        pattern: the key of the pattern of what is read; also topics that are created later are read.
+    """
+    name = given.get(key)
+    if name is None:
+        return
+    if name in names[1]:
+        yield Problem(key, f"is {name!r}, which {names[0]} names as well. Write another one.")
+    elif pattern in given and matches(given[pattern], name):
+        yield Problem(key, f"is {name!r}, which {pattern} matches. Write one that it does not match.")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from frazil.config import ConnectorSettings
+from frazil.config import ConnectorSettings, refuse_conflicts
 from frazil.connector.lifecycle import Connector
 from frazil.connector.states import ENDED
 from frazil.errors import ConnectorExists, ConnectorUnknown, FleetEnded
@@ -41,6 +41,7 @@ class Fleet:
 
         Raises:
             ConnectorExists: there is one whose name gives the same key.
+            InvalidConfiguration: records would go round for ever between it and others.
             FleetEnded: all connectors were stopped.
         """
         with self._turn(settings.key):
@@ -63,6 +64,7 @@ class Fleet:
         with self._turn(settings.key):
             old = self.connector(settings.key)
             new = self._make(settings)
+            self._refuse_conflicts(settings)
             old.stop()
             if old.paused:
                 new.pause()
@@ -148,8 +150,14 @@ class Fleet:
         with self._changing:
             if connector and self._ended:
                 raise FleetEnded(connector.settings.name)
+            if connector:
+                self._refuse_conflicts(connector.settings)
             others = {each: found for each, found in self._connectors.items() if connector or each != key}
             self._connectors = {**others, key: connector} if connector else others
+
+    def _refuse_conflicts(self, settings: ConnectorSettings) -> None:
+        others = (each.settings for key, each in self._connectors.items() if key != settings.key)
+        refuse_conflicts([*others, settings])
 
     def _key(self, name: str) -> str:
         return _key_of(name, self._connectors)
