@@ -22,6 +22,7 @@ from frazil.snowflake.building import (
     typed,
     when,
 )
+from frazil.snowflake.json_text import shallow
 from frazil.snowflake.kinds import (
     BLOB,
     BOOLEAN,
@@ -182,5 +183,5 @@ def as_object(types: Types, node: exp.Expr, *, safe: bool = False) -> exp.Expr:
 
 def _read(types: Types, node: exp.Expr, *, safe: bool) -> exp.Expr:
     if types.is_text(node):
-        return cast(node, JSON, safe=safe)
+        return cast(shallow(node), JSON, safe=safe)
     return boxed(types, node)

@@ -7,6 +7,7 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, equals, json_text, null, text, typed, when
+from frazil.snowflake.json_text import shallow
 from frazil.snowflake.kinds import BOOLEAN, FLOATS, INTEGERS, JSON, TEXT, shown
 from frazil.snowflake.places import Refused
 from frazil.snowflake.typed import Types
@@ -31,7 +32,7 @@ def document(types: Types, node: exp.Expr, what: str) -> exp.Expr:
         Refused: the value has another type; `what` says where.
     """
     if types.is_text(node):
-        return cast(node, JSON, safe=True)
+        return cast(shallow(node), JSON, safe=True)
     if types.is_variant(node) or types.is_nested(node) or types.is_null(node):
         return boxed(types, node)
     raise Refused(f"{what} is a {shown(types.of(node))}: it has nothing inside", node)

@@ -226,11 +226,17 @@ def _failure(chunk: Chunk, sql: str, source: str, first: int, last: int) -> str 
     try:
         chunk.query(f"SELECT {sql} FROM {source} WHERE {ROW} BETWEEN {first} AND {last}")
     except (duckdb.Error, UnicodeDecodeError) as error:
-        return _PREFIX.sub("", str(error).partition("\n")[0])
+        said = _PREFIX.sub("", str(error).partition("\n")[0])
+        sentence = _SENTENCE.match(said)
+        return sentence[1] if sentence else said
     return None
 
 
 _PREFIX: Final = re.compile(r"^[A-Za-z ]+ Error: (Python exception occurred while executing the UDF: \w+: )?")
+
+
+_SENTENCE: Final = re.compile("Could not convert string '(.+)' to INT32")
+"""What DuckDB says of a sentence that compiled SQL casts in order to fail with it (`frazil.pipes.sql.fitting`)."""
 
 
 def _bare(text: str) -> str:

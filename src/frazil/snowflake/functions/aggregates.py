@@ -22,12 +22,12 @@ from frazil.snowflake.functions.meanings import (
     as_integer,
     rank,
     read,
-    template,
     whole,
 )
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, JSON, TEXT
 from frazil.snowflake.places import Refused
 from frazil.snowflake.rendering import rendered
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed, key
 

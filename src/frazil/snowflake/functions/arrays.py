@@ -9,9 +9,10 @@ from sqlglot import exp
 from frazil.snowflake.building import variable
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.documents import from_list
-from frazil.snowflake.functions.meanings import Function, arity, as_integer, as_list, read, table, template
+from frazil.snowflake.functions.meanings import Function, arity, as_integer, as_list, read, table
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, JSON, TEXT
 from frazil.snowflake.rendering import rendered
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed, key
 

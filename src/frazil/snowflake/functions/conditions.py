@@ -7,8 +7,9 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, choice, is_null, null, typed, when
-from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_exact, table, template
+from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_exact, table
 from frazil.snowflake.kinds import BOOLEAN
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import equal, same, unified
 

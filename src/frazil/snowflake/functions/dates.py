@@ -9,19 +9,11 @@ from sqlglot import exp
 from frazil.snowflake.building import call, cast, text
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.functions.formats import is_number_format, number_in, parsing, shown_in
-from frazil.snowflake.functions.meanings import (
-    Function,
-    arity,
-    as_exact,
-    as_integer,
-    as_moment,
-    literal,
-    template,
-    whole,
-)
+from frazil.snowflake.functions.meanings import Function, arity, as_exact, as_integer, as_moment, literal, whole
 from frazil.snowflake.kinds import BLOB, DATE, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, decimal
 from frazil.snowflake.moments import moment, since_1970
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text
 

@@ -9,63 +9,28 @@ from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, text
 from frazil.snowflake.casts import as_array, as_object
-from frazil.snowflake.functions.meanings import Function, arity, template
+from frazil.snowflake.functions.meanings import Function, arity
+from frazil.snowflake.json_text import parsed, problem
 from frazil.snowflake.kinds import JSON, TEXT
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
-
-_INEXACT: Final = r"[0-9][0-9.]{15,}|[0-9][eE]"
-"""Numbers that might not come out of DuckDB's VARIANT as they went in."""
-
-_PIECE: Final = r'("(?:[^"\\]|\\.)*")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
-_MARK: Final = "chr(1)"
-_SIGN: Final = r"\\u0001\\u0002\\u0003"
-"""What stands before numbers within quotes, as expressions have it."""
-
-_SORTED: Final = "CAST(CAST(CAST({} AS JSON) AS VARIANT) AS JSON)"
-"""DuckDB's VARIANT has its keys in order."""
-
-_MARKED: Final = (
-    f"regexp_replace(replace(regexp_replace(a, '{_PIECE}', '\\1' || {_MARK} || '\\2' || {_MARK}, 'g'), "
-    f"{_MARK} || {_MARK}, ''), {_MARK} || '([^' || {_MARK} || ']*)' || {_MARK}, '\"{_SIGN}\\1\"', 'g')"
-)
-"""Every number within quotes, behind a sign that no text of a document has unless somebody wrote it there."""
-
-_UNMARKED: Final = f"CAST(regexp_replace(CAST({{}} AS VARCHAR), '\"{_SIGN}([^\"]*)\"', '\\1', 'g') AS JSON)"
-
-_PARSED: Final = (
-    "CASE WHEN trim(a, ' ' || chr(9) || chr(10) || chr(13)) = '' THEN NULL "
-    "WHEN json_type(CAST(a AS JSON)) NOT IN ('OBJECT', 'ARRAY') "
-    "THEN CAST(trim(a, ' ' || chr(9) || chr(10) || chr(13)) AS JSON) "
-    f"WHEN regexp_matches(a, '{_INEXACT}') AND NOT contains(a, '\\u0001\\u0002\\u0003') "
-    f"THEN {_UNMARKED.format(_SORTED.format(_MARKED))} "
-    f"ELSE {_SORTED.format('a')} END"
-)
-
-
-def parsed(node: exp.Expr) -> exp.Expr:
-    """JSON text as a document: with its keys in order, and every number as it is written."""
-    return template(_PARSED, [node], JSON)
 
 
 def _parse_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("PARSE_JSON", arguments, 1, 1)
-    return parsed(as_text(types, arguments[0]))
+    return parsed(as_text(types, arguments[0]), safe=False)
 
 
 def _try_parse_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("TRY_PARSE_JSON", arguments, 1, 1)
-    whole = as_text(types, arguments[0])
-    readable = template("CASE WHEN json_valid(a) THEN a END", [whole], TEXT)
-    return parsed(readable)
+    return parsed(as_text(types, arguments[0]), safe=True)
 
 
 def _check_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("CHECK_JSON", arguments, 1, 1)
-    return template(
-        "CASE WHEN NOT json_valid(a) THEN 'this text is not valid JSON' END", [as_text(types, arguments[0])], TEXT
-    )
+    return problem(as_text(types, arguments[0]))
 
 
 def _to_json(types: Types, arguments: list[exp.Expr]) -> exp.Expr:

@@ -9,9 +9,10 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.functions.meanings import literal, template
+from frazil.snowflake.functions.meanings import literal
 from frazil.snowflake.kinds import TEXT
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.sql import literal as literal_text
 
 _WORDS: Final = {

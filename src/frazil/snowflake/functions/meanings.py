@@ -7,21 +7,19 @@ of the same name; names with the same meaning are separated by `|`.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from sqlglot import Dialect, exp
-from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot import exp
 
 from frazil.snowflake import values
-from frazil.snowflake.building import call, cast, grouped, text, typed, variable, when
+from frazil.snowflake.building import call, cast, text, typed, when
 from frazil.snowflake.casts import to_type
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, JSON, TEXT, TIME, TIMESTAMP, list_of
 from frazil.snowflake.moments import moment
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import LETTERS, template
 from frazil.snowflake.typed import Types
 
 Function: TypeAlias = Callable[[Types, list[exp.Expr]], exp.Expr]
@@ -30,26 +28,6 @@ Function: TypeAlias = Callable[[Types, list[exp.Expr]], exp.Expr]
 Way: TypeAlias = Callable[[Types, exp.Expr], exp.Expr]
 
 _LINE: Final = re.compile(r"(?P<names>[A-Z0-9_|]+)\((?P<ways>[a-z]*)\)(?: = (?P<template>.+))?")
-_LETTERS: Final = "abcdefgh"
-_LARGE: Final = 64
-"""Nodes of an argument from which on it is not written twice."""
-
-
-class _Parser(DuckDBParser):
-    """Functions stay what they are called."""
-
-    FUNCTIONS = {}  # noqa: RUF012 (sqlglot's way to configure a parser)
-    NO_PAREN_FUNCTIONS = {}  # noqa: RUF012
-    FUNCTION_PARSERS = {  # noqa: RUF012
-        name: DuckDBParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")
-    }
-
-
-class _PlainDuckDB(DuckDB):
-    Parser = _Parser
-
-
-_DIALECT: Final = Dialect.get_or_raise(_PlainDuckDB)
 
 
 def as_integer(types: Types, node: exp.Expr) -> exp.Expr:
@@ -122,78 +100,6 @@ _WAYS: Final[dict[str, Way]] = {
 is read), list, what to compare it by, or as it is."""
 
 
-def template(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None = None) -> exp.Expr:
-    """DuckDB's expression with the arguments in the places of a, b, c and so on."""
-    found = _parsed(written).copy()
-    used = [each for each in found.find_all(exp.Column) if _is_place(each, len(arguments))]
-    named = dict(zip(_LETTERS, arguments, strict=False))
-    times = {letter: sum(each.name == letter for each in used) for letter in named}
-    if any(count > 1 and _is_once(named[letter]) for letter, count in times.items()):
-        return _once(written, arguments, kind)
-    for each in used:
-        put = grouped(named[each.name]).copy()
-        found = put if each is found else found
-        each.replace(put)
-    return typed(found, kind)
-
-
-def _is_field(node: exp.Identifier) -> bool:
-    """Whether a name is one of a struct's fields: behind a dot, or before the colon."""
-    match node.parent:
-        case exp.Dot():
-            return node.arg_key == "expression"
-        case exp.PropertyEQ():
-            return node.arg_key == "this"
-        case exp.Column() as column:
-            return node.arg_key == "this" and bool(column.table)
-    return False
-
-
-def _is_place(node: exp.Column, count: int) -> bool:
-    return not node.table and node.name in _LETTERS[:count]
-
-
-def _is_once(node: exp.Expr) -> bool:
-    """Whether an argument is written once only: it is large, or gives something else each time."""
-    nodes = list(node.walk())
-    return len(nodes) > _LARGE or any(isinstance(each, exp.Anonymous) and each.this == "uuid" for each in nodes)
-
-
-def _once(written: str, arguments: Sequence[exp.Expr], kind: exp.DataType | None) -> exp.Expr:
-    """The same, but every argument is written once: else deep nesting would double the text at each level."""
-    fields = [
-        exp.PropertyEQ(this=exp.to_identifier(letter), expression=each)
-        for letter, each in zip(_LETTERS, arguments, strict=False)
-    ]
-    inner = [
-        exp.Dot(this=variable("~given", None), expression=exp.to_identifier(letter, quoted=True))
-        for letter, _ in zip(_LETTERS, arguments, strict=False)
-    ]
-    body = template(
-        written, [typed(exp.Paren(this=each), argument.type) for each, argument in zip(inner, arguments, strict=True)]
-    )
-    lambda_ = exp.Lambda(this=body, expressions=[exp.to_identifier("~given", quoted=True)])
-    packed = call("list_value", call("struct_pack", *fields))
-    return call("list_extract", call("list_transform", packed, lambda_), exp.Literal.number(1), kind=kind)
-
-
-@functools.lru_cache(maxsize=2048)
-def _parsed(written: str) -> exp.Expr:
-    (found,) = _DIALECT.parse("SELECT " + written)
-    assert isinstance(found, exp.Select)  # noqa: S101 (templates are ours)
-    (only,) = found.selects
-    return _with_own_names(only.pop())
-
-
-def _with_own_names(node: exp.Expr) -> exp.Expr:
-    """The template with names for what its lambdas are given that no column has."""
-    given = {each.name for function in node.find_all(exp.Lambda) for each in function.expressions}
-    for each in list(node.find_all(exp.Identifier)):
-        if each.name in given and not _is_field(each):
-            each.replace(exp.to_identifier(f"~{each.name}", quoted=True))
-    return node
-
-
 def table(kind: exp.DataType | None, lines: str) -> dict[str, Function]:
     """The functions of a table, whose results are of that type; without one DuckDB says it."""
     overloads: dict[str, dict[int, tuple[str, str]]] = {}
@@ -202,7 +108,7 @@ def table(kind: exp.DataType | None, lines: str) -> dict[str, Function]:
         assert found, line  # noqa: S101 (tables are ours)
         ways = found["ways"]
         for name in found["names"].split("|"):
-            same = f"{name.lower()}({', '.join(_LETTERS[: len(ways)])})"
+            same = f"{name.lower()}({', '.join(LETTERS[: len(ways)])})"
             overloads.setdefault(name, {})[len(ways)] = (ways, found["template"] or same)
     return {name: _overloaded(name, ways, kind) for name, ways in overloads.items()}
 

@@ -7,10 +7,11 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, cast, typed
-from frazil.snowflake.functions.meanings import Function, arity, as_integer, as_moment, literal, table, template, whole
+from frazil.snowflake.functions.meanings import Function, arity, as_integer, as_moment, literal, table, whole
 from frazil.snowflake.functions.parts import OF_A_DAY, part, unit
 from frazil.snowflake.kinds import BIGINT, DATE, HUGEINT, TEXT, TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ, decimal
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text
 

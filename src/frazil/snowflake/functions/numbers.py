@@ -10,10 +10,11 @@ from frazil.snowflake.arithmetic import computed
 from frazil.snowflake.arithmetic import divided as quotient_of
 from frazil.snowflake.building import call, cast, grouped
 from frazil.snowflake.casts import to_type
-from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, template, whole
+from frazil.snowflake.functions.meanings import Function, arity, as_exact, literal, table, whole
 from frazil.snowflake.functions.moments import truncated
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, DOUBLE, HUGEINT, TEXT, TIME, decimal
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
 

@@ -9,10 +9,11 @@ from sqlglot import exp
 from frazil.snowflake.building import call
 from frazil.snowflake.casts import converted, to_type
 from frazil.snowflake.functions.documents import from_members
-from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_list, literal, template
+from frazil.snowflake.functions.meanings import Function, arity, as_condition, as_list, literal
 from frazil.snowflake.kinds import BOOLEAN, DOUBLE, JSON, NUMBER, TEXT
 from frazil.snowflake.paths import step, walk, written_steps
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed, document
 

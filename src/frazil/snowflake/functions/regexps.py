@@ -8,9 +8,10 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, text
-from frazil.snowflake.functions.meanings import Function, arity, literal, template, whole
+from frazil.snowflake.functions.meanings import Function, arity, literal, whole
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, JSON, TEXT
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text
 

@@ -8,9 +8,10 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, grouped, text, typed
-from frazil.snowflake.functions.meanings import Function, arity, as_integer, literal, table, template, whole
+from frazil.snowflake.functions.meanings import Function, arity, as_integer, literal, table, whole
 from frazil.snowflake.kinds import BIGINT, BLOB, BOOLEAN, JSON, TEXT
 from frazil.snowflake.places import Refused
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text
 
