@@ -14,6 +14,7 @@ from tests.cycle.memory import World
 from tests.memory import connector
 from tests.support.processes import write_properties
 
+import frazil.cli.app
 import frazil.cli.run
 from frazil.cli.app import main
 from frazil.config import ConnectorSettings
@@ -55,7 +56,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
         return connector(settings, made.cluster, made.catalog)
 
     monkeypatch.setattr(frazil.cli.run, "start_spark", lambda *_: None)
-    monkeypatch.setattr(frazil.cli.run, "answers", lambda _: False)
+    monkeypatch.setattr(frazil.cli.run, "stop_session", lambda _: None)
     monkeypatch.setattr(frazil.cli.run, "Connector", in_memory)
     return made
 
@@ -235,7 +236,7 @@ def test_a_run_without_an_end_says_that_its_broker_is_away_and_starts(
         if request == "read":
             stopping.set()
 
-    monkeypatch.setattr(frazil.cli.run, "stop_signals", stopped_when_landed)
+    monkeypatch.setattr(frazil.cli.app, "stop_signals", stopped_when_landed)
     world.cluster.on_request = swap
 
     assert main(["run", write("shop", bootstrap__servers=closed())]) == 0

@@ -118,6 +118,29 @@ def test_a_connector_starts_again_only_when_its_last_run_has_ended(world: World,
     assert world.offsets() == list(range(8))
 
 
+def test_an_abandoned_run_does_not_fail_of_what_is_taken_away_from_it(world: World, hurried: None) -> None:
+    block, blocked = threading.Event(), threading.Event()
+
+    def hang(request: str) -> None:
+        if request == "build":
+            blocked.set()
+            block.wait(60)
+            raise RuntimeError("SparkContext was stopped")
+
+    with running(world) as found:
+        assert found.wait_until_caught_up(30)
+        world.catalog.on_request = hang
+        world.produce(3)
+        assert blocked.wait(30)
+        found.stop()
+        block.set()
+        assert found._thread
+        found._thread.join(30)
+
+        assert found.state is State.STOPPED
+        assert found.error is None
+
+
 def test_a_connector_that_is_started_right_when_it_fails_runs_again(world: World) -> None:
     again: list[State] = []
 

@@ -18,6 +18,7 @@ from frazil.cli.channel_commands import channels
 from frazil.cli.console import complain
 from frazil.cli.dlq_commands import dlq
 from frazil.cli.options import Format, Home, Port, Worker, home_of
+from frazil.dev.stopping import stop_signals
 from frazil.errors import FrazilError, InvalidConfiguration
 
 FAILED = 1
@@ -50,13 +51,16 @@ def run(
     set: Annotated[list[str] | None, Parameter(help="key=value that wins over the files.", negative=())] = None,  # noqa: A002 (the option's name)
 ) -> int:
     """Run connectors in one Spark session until they are stopped."""
-    from frazil.cli.run import run_connectors
-
     if timeout is not None and not (until_caught_up and 0 < timeout < math.inf):
         reason = "takes a number of seconds above 0, and only together with --until-caught-up"
         raise InvalidConfiguration.single("the command line", "--timeout", reason)
     overrides = _overrides(set, home)
-    return run_connectors(connectors, worker, overrides, master, until_caught_up=until_caught_up, timeout=timeout)
+    with stop_signals() as stopping:
+        from frazil.cli.run import run_connectors  # takes a second, in which a stop may be asked for
+
+        return run_connectors(
+            connectors, worker, overrides, master, stopping, until_caught_up=until_caught_up, timeout=timeout
+        )
 
 
 @app.command

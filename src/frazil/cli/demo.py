@@ -19,9 +19,9 @@ from frazil.cli.progress import Meter
 from frazil.cli.session import start_spark
 from frazil.connector import Connector
 from frazil.connector.registry import Registry
-from frazil.dev.command import stop_signals
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.orders_producer import OrderProducer
+from frazil.dev.stopping import stop_signals
 from frazil.errors import Transient
 from frazil.model import SourcePartition
 from frazil.sources.kafka.source import KafkaSource

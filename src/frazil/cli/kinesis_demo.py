@@ -20,10 +20,10 @@ from frazil.cli.progress import Meter, describe_seconds
 from frazil.cli.session import start_spark
 from frazil.connector import Connector
 from frazil.connector.registry import Registry
-from frazil.dev.command import stop_signals
 from frazil.dev.kinesis import LocalKinesis
 from frazil.dev.kinesis.orders_producer import Acknowledged, OrdersToStream
 from frazil.dev.kinesis.reshaping import Reshaper
+from frazil.dev.stopping import stop_signals
 from frazil.sources.kinesis.positions import SHARD_END
 
 STREAM: Final = "orders"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 import structlog
@@ -22,9 +23,8 @@ from frazil.connector.fleet import Fleet
 from frazil.connector.registered import HeldPartition, LeftOut
 from frazil.connector.registry import Registry
 from frazil.connector.states import ENDED
-from frazil.dev.command import stop_signals
 from frazil.errors import FrazilError
-from frazil.tables.jvm.session import answers
+from frazil.tables.jvm.session import stop_session
 
 TIMED_OUT: Final = 4
 """Exit code: the timeout came before all connectors were caught up."""
@@ -43,6 +43,7 @@ def run_connectors(
     worker: Path | None,
     overrides: Mapping[str, str],
     master: str | None,
+    stopping: Event,
     *,
     until_caught_up: bool,
     timeout: float | None = None,
@@ -54,6 +55,7 @@ def run_connectors(
         worker: the worker's file.
         overrides: keys and values that win over the files.
         master: Spark's master.
+        stopping: set when the run is asked to stop; it may be at any time.
         until_caught_up: whether to end once everything that is in the topics now is in the tables.
         timeout: seconds after which to end although some of it is not; only with `until_caught_up`.
 
@@ -69,34 +71,34 @@ def run_connectors(
     for settings in all_settings:
         _say_what_is_not_used(settings)
     first = all_settings[0]
-    with stop_signals() as stopping:
-        patience = min(_PATIENCE, deadline - time.monotonic()) if until_caught_up else 0.0
-        unreachable = preflight.unreachable(all_settings, patience, stopping)
-        if stopping.is_set():
-            return 0
-        _say_what_is_unreachable(unreachable, until_caught_up=until_caught_up)
-        if until_caught_up and len(unreachable) == len(all_settings):
-            return 1
-        began = time.monotonic()
-        session = start_spark(Path(first.home), master, first.spark, console)
-        _log.info("Spark has started", seconds=round(time.monotonic() - began, 1))
-        by_key = dict(zip((settings.key for settings in all_settings), files, strict=True))
-        progress = Progress(console)
-        fleet = Fleet(
-            lambda settings: progress.watch(_recorded(Connector(settings, session), by_key[settings.key], worker))
-        )
-        try:
-            for settings in all_settings:
-                if not until_caught_up or settings.key not in unreachable:
-                    fleet.add(settings, until_caught_up=until_caught_up)
-            with progress:
-                while not stopping.wait(_LOOK_EVERY) and not fleet.wait(0.0) and time.monotonic() < deadline:
-                    progress.look()
-            late = [] if stopping.is_set() else [each for each in fleet.connectors.values() if each.state not in ENDED]
-        finally:
-            fleet.stop()
-            if answers(session):
-                session.stop()
+    patience = min(_PATIENCE, deadline - time.monotonic()) if until_caught_up else 0.0
+    unreachable = preflight.unreachable(all_settings, patience, stopping)
+    if stopping.is_set():
+        return 0
+    _say_what_is_unreachable(unreachable, until_caught_up=until_caught_up)
+    if until_caught_up and len(unreachable) == len(all_settings):
+        return 1
+    began = time.monotonic()
+    session = start_spark(Path(first.home), master, first.spark, console)
+    _log.info("Spark has started", seconds=round(time.monotonic() - began, 1))
+    by_key = dict(zip((settings.key for settings in all_settings), files, strict=True))
+    progress = Progress(console)
+    fleet = Fleet(
+        lambda settings: progress.watch(_recorded(Connector(settings, session), by_key[settings.key], worker))
+    )
+    try:
+        for settings in all_settings:
+            if stopping.is_set():
+                break
+            if not until_caught_up or settings.key not in unreachable:
+                fleet.add(settings, until_caught_up=until_caught_up)
+        with progress:
+            while not stopping.wait(_LOOK_EVERY) and not fleet.wait(0.0) and time.monotonic() < deadline:
+                progress.look()
+        late = [] if stopping.is_set() else [each for each in fleet.connectors.values() if each.state not in ENDED]
+    finally:
+        fleet.stop()
+        stop_session(session)
     ended = (connector.state for connector in fleet.connectors.values())
     if (until_caught_up and unreachable) or any(state in (State.FAILED, State.FENCED) for state in ended):
         return 1

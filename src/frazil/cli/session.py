@@ -26,12 +26,14 @@ def start_spark(home: Path, master: str | None, extra: Mapping[str, str], consol
     """
     log = home / "logs" / "spark.log"
     with console.status("Starting Spark (the first time it fetches Iceberg's jars) …"), jvm_output_to(log):
+        remedy = f"See {log}; frazil needs Java 17 or newer on PATH or in JAVA_HOME."
         try:
             return open_session(home, master, extra)
+        except ProgramMissing as error:
+            raise ProgramMissing("Spark's JVM", "did not start", remedy) from error
         except FrazilError:
             raise
         except Exception as error:
-            remedy = f"See {log}; frazil needs Java 17 or newer on PATH or in JAVA_HOME."
             raise ProgramMissing("Spark's JVM", f"did not start ({type(error).__name__})", remedy) from error
 
 

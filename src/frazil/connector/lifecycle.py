@@ -171,6 +171,7 @@ class Connector:
             if self._thread.is_alive():
                 raise StillStopping(self.settings.name)
         self._signals.stopping.clear()
+        self._signals.abandoned.clear()
         self._run = Run(
             self.settings,
             self._ends,
@@ -214,6 +215,7 @@ class Connector:
             _log.warning(
                 "the connector is abandoned: something it waits for does not answer", connector=self.settings.name
             )
+            self._signals.abandoned.set()
             self._status.enter(State.STOPPED)
 
     def wait_until_caught_up(self, timeout: float | None = None) -> bool:

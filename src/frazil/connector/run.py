@@ -33,6 +33,9 @@ from frazil.errors import (
 from frazil.model import Position, SourcePartition
 from frazil.sources.base import Source
 
+_STOP_FOLLOWS = 1.0
+"""Seconds between the end of the JVM and the stop of the process, where one signal was sent to both."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -44,6 +47,8 @@ class Signals:
     paused: threading.Event = field(default_factory=threading.Event)
     wake: threading.Event = field(default_factory=threading.Event)
     """There is something to look at: one of the others was set, or a function that follows has failed."""
+    abandoned: threading.Event = field(default_factory=threading.Event)
+    """The stop was not waited for: what the run needs is taken away, and its errors mean nothing."""
 
 
 class Run:
@@ -116,8 +121,11 @@ class Run:
                 # Asked to stop; or stamina is switched off in this process, where it takes no second attempt.
                 self._wait_out(error, 1, FIRST)
             except Exception as error:  # noqa: BLE001 (a bug: the connector must say so and not vanish)
+                if self._signals.abandoned.is_set():
+                    return None
                 if not self._ends.answers():
-                    return SparkEnded()
+                    # What stops the process may stop its JVM, too; tokens and rows are together in any case.
+                    return None if self._signals.stopping.wait(_STOP_FOLLOWS) else SparkEnded()
                 # As text: a renderer that shows local variables would show the client's secrets.
                 _log.error("unexpected error", connector=self._settings.name, traceback=traceback.format_exc())
                 return Unexpected(error)

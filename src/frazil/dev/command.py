@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +10,7 @@ from rich.console import Console
 from frazil.dev.directory import empty
 from frazil.dev.errors import BrokerFailed
 from frazil.dev.kafka import KafkaBroker, tail
+from frazil.dev.stopping import stop_signals
 
 LOOKED_AFTER = 0.5
 """Seconds between two looks at whether the broker still runs."""
@@ -50,18 +47,3 @@ def kafka(port: int = 9092, directory: Path | None = None, fresh: bool = False) 
     if not stopped.is_set():
         raise BrokerFailed("ended by itself", broker.log, tail(broker.log))
     return 0
-
-
-@contextmanager
-def stop_signals() -> Iterator[threading.Event]:
-    """Turn Ctrl-C and SIGTERM into an event while the block runs."""
-    stopped = threading.Event()
-    previous = {
-        number: signal.signal(number, lambda _number, _frame: stopped.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield stopped
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

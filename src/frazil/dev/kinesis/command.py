@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from frazil.dev.command import stop_signals
 from frazil.dev.directory import empty
 from frazil.dev.kinesis.failures import Refused
 from frazil.dev.kinesis.server import RECORDS, LocalKinesis
+from frazil.dev.stopping import stop_signals
 from frazil.errors import InvalidConfiguration
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,6 +138,12 @@ def answers(session: SparkSession) -> bool:
     except (Py4JError, OSError):
         return False
     return True
+
+
+def stop_session(session: SparkSession) -> None:
+    """Stop a session whose JVM may have died before, or dies meanwhile."""
+    with suppress(Py4JError, OSError):
+        session.stop()
 
 
 def choose_catalog(
