@@ -382,7 +382,11 @@ class MemorySource:
         return {topic: sum(found) / len(found) for topic, found in sizes.items() if found}
 
     def acknowledge(self, covered: Mapping[SourcePartition, Acknowledgement]) -> None:
-        """Remember the group's offsets, as Kafka has them."""
+        """Remember the group's offsets, as Kafka has them.
+
+        Raises:
+            BrokerUnavailable: a topic does not exist; the offsets of the others are remembered.
+        """
         self._cluster.on_request("publish")
         if self.kind != kinds.KAFKA:
             return
@@ -395,6 +399,8 @@ class MemorySource:
             if each.topic in self._cluster.topics
         }
         self._cluster.groups.setdefault(self._policy.group, {}).update(published)
+        if missing := {each.topic for each in covered} - self._cluster.topics.keys():
+            raise BrokerUnavailable("memory:9092", f"publish the offsets of {', '.join(missing)}", "unknown topic")
 
     def reader(self) -> ReaderSpec:
         """Nothing: staging in memory knows the cluster."""

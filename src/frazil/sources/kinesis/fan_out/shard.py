@@ -21,6 +21,7 @@ from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.pace import Pace
 from frazil.sources.kinesis.positions import BEGINNING, END, Hints, KinesisPosition, Mark, after, bounds
 from frazil.sources.kinesis.shard_reading import Deliver, Outcome, Pulled, behind
+from frazil.sources.kinesis.standstill import Standstill
 
 AGAIN: Final = 5.0
 """Seconds from one subscription of a consumer to a shard to the next."""
@@ -33,6 +34,9 @@ _BRIEF: Final = 0.1
 
 _SETTLING: Final = 1.0
 """Seconds for which a shard is listened to although there is no more."""
+
+_STILL: Final = 4.0
+"""Seconds over which two events without records, and no further on, mean that there is no more."""
 
 _IN_USE: Final = "ResourceInUseException"
 _RATE: Final = 2 * 1024 * 1024
@@ -125,7 +129,7 @@ class FanOutShard:
     def _listen(self, subscription: Subscription, deliver: Deliver) -> None:
         settled = time.monotonic() + _SETTLING
         caught_up = enough = False
-        # The date of the answer, not that of an event: those may have waited for us.
+        standstill = Standstill(_STILL)
         while not enough and not self._wait(0.0):
             left = min(settled, self._deadline) - time.monotonic() if caught_up else self._left
             event = subscription.next(left) if left > 0 else None
@@ -139,8 +143,8 @@ class FanOutShard:
                 newest = [event.records[-1].arrival] if event.records else []
                 self._read_through = max((*newest, self._read_through or 0)) or None
                 return
-            self._read_through = max(self._read_through or 0, subscription.date - event.behind)
-            caught_up = not event.behind
+            self._read_through = max(self._read_through or 0, standstill.read_through(event))
+            caught_up = not event.behind or standstill.is_reached
             self._is_quiet = caught_up and not event.records
 
     def _take(self, event: Event, deliver: Deliver) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from ssl import SSLContext
 from typing import Any, Final
@@ -62,6 +62,9 @@ class Event:
     children: Sequence[str] = ()
     """At the end of the shard, those that go on."""
 
+    date: int = 0
+    """When the service began the answer that it is part of, in ms since the epoch: an event may have waited for us."""
+
 
 class Subscription:
     """One answer of SubscribeToShard, while it goes on."""
@@ -93,7 +96,7 @@ class Subscription:
                     with reading(EVENT):
                         event = _event(message)
                     if event is not None:
-                        return event
+                        return replace(event, date=self.date)
                 self._timeout["read"] = deadline - time.monotonic()
                 if self._timeout["read"] <= 0:
                     return None
