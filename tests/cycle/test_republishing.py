@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tests.cycle.memory import settings
 
-from frazil.cycle import republishing
+from frazil.cycle import sending
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.output_cleanup import sweep_output
 from frazil.cycle.republishing import Republishing
@@ -46,12 +46,13 @@ class SlowOutput:
     def let(self, lists: int = 1000) -> None:
         self.open.release(lists)
 
-    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> None:  # noqa: ARG002
+    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> int:  # noqa: ARG002
         self.begun += 1
         assert self.open.acquire(timeout=30)
         if self.fails:
             raise StreamUnavailable("nowhere", "take records", "nobody answers")
         self.sent += [each.value for each in records]
+        return 0
 
 
 class DiskTable:
@@ -71,6 +72,9 @@ class DiskTable:
 
     def write_file(self, path: str, content: bytes) -> None:
         Path(path).write_bytes(content)
+
+    def read_file(self, path: str) -> bytes:
+        return Path(path).read_bytes()
 
     def refresh(self) -> None:
         pass
@@ -100,8 +104,8 @@ class Scene:
         """End the process, and start another one."""
         self.republishing.close()
         # A process that has ended sends nothing any more.
-        assert self.republishing._sender is not None
-        self.republishing._sender.shutdown(wait=True)
+        assert self.republishing.sender is not None
+        self.republishing.sender._thread.shutdown(wait=True)
         self.restart()
 
     def accept(self, *values: str, committed: bool = True) -> None:
@@ -131,7 +135,7 @@ class Scene:
         wait_until(lambda: self.output.sent == [each.encode() for each in values], f"{values}, not {self.output.sent}")
 
     def finish(self) -> None:
-        self.republishing.finish([self.opened], lambda: True)
+        sending.finish(self.republishing.work([self.opened]), lambda: True)
 
     def left(self) -> list[str]:
         """The names of the files that are there."""
@@ -164,7 +168,7 @@ def test_what_is_there_is_struck_off_and_deleted_though_more_is_on_its_way(scene
 
     scene.accept("d")
 
-    newest, before = outbox.unsent(
+    newest, before = outbox.undelivered(
         scene.opened.table, scene.table.tokens.output, {scene.table.tokens.output_sent or ""}
     )
     assert newest.previous == before.path
@@ -222,34 +226,54 @@ def test_what_fails_is_tried_again_and_whoever_waits_for_the_end_does_not_wait_f
     scene.send()
     assert scene.output.begun == 1
     scene.output.fails = False
-    monkeypatch.setattr(republishing, "_AGAIN", 0.0)
+    monkeypatch.setattr(sending, "_AGAIN", 0.0)
 
     scene.finish()
 
     assert scene.output.sent == [b"a"]
 
 
-def test_a_list_that_cannot_be_read_is_told_and_stops_nothing(scene: Scene) -> None:
+def test_a_damaged_list_is_set_aside_and_what_came_before_and_after_is_sent(scene: Scene) -> None:
     scene.output.let()
     scene.accept("a")
-    whole = Path(scene.opened.tokens.output or "")
-    content = whole.read_bytes()
-    whole.write_bytes(b"{")
+    damaged = Path(scene.opened.tokens.output or "")
+    damaged.write_bytes(b"{")
+    scene.accept("b")
     with capture_logs() as said:
         scene.finish()
-    whole.write_bytes(content)
+    scene.accept()
 
-    assert [each["event"] for each in said] == ["accepted records are not sent on yet"]
+    assert scene.output.sent == [b"b"]
+    assert (scene.table.tokens.output, scene.table.tokens.set_aside) == (None, (str(damaged),))
+    assert [each["file"] for each in said if each["log_level"] == "warning"] == [str(damaged)]
+    wait_until(lambda: len(scene.left()) == 2, "the damaged list and its file to be left alone")
+    sweep_output(scene.table, "SHOP", -1.0)  # type: ignore[arg-type]
+    assert len(scene.left()) == 2
     scene.crash()
+    scene.accept("c")
     scene.finish()
-    assert scene.output.sent == [b"a"]
+    assert scene.output.sent == [b"b", b"c"]
+
+
+def test_a_damaged_file_is_set_aside_and_all_others_of_its_list_are_sent(scene: Scene) -> None:
+    scene.output.let()
+    scene.accept("a")
+    (damaged,) = scene.table.files.glob("*.parquet")
+    damaged.write_bytes(damaged.read_bytes()[:60])
+    scene.accept("b")
+    scene.finish()
+    scene.accept()
+
+    assert scene.output.sent == [b"b"]
+    assert (scene.table.tokens.output, scene.table.tokens.set_aside) == (None, (str(damaged),))
+    wait_until(lambda: scene.left() == [damaged.name], "all but the damaged file to be deleted")
 
 
 def test_who_is_asked_to_stop_waits_for_a_moment_only(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(republishing, "_AT_THE_END", 0.1)
+    monkeypatch.setattr(sending, "_AT_THE_END", 0.1)
     scene.accept("a")
 
-    scene.republishing.finish([scene.opened], lambda: False)
+    sending.finish(scene.republishing.work([scene.opened]), lambda: False)
 
     assert scene.output.begun == 1
     assert scene.output.sent == []
@@ -262,7 +286,8 @@ def test_a_table_that_is_another_one_by_now_is_not_waited_for(scene: Scene) -> N
     scene.accept("a")
     scene.send()
     scene.until_sent("a")
-    waiting = threading.Thread(target=scene.republishing.finish, args=([], lambda: True), daemon=True)
+    work = scene.republishing.work([])
+    waiting = threading.Thread(target=sending.finish, args=(work, lambda: True), daemon=True)
 
     waiting.start()
     waiting.join(10)
@@ -322,11 +347,12 @@ class Whims:
 
         self.sent: list[str] = []
 
-    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> None:  # noqa: ARG002
+    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> int:  # noqa: ARG002
         for number, each in enumerate(records):
             if number == self.takes:
                 raise StreamUnavailable("nowhere", "take records", "nobody answers")
             self.sent.append((each.value or b"").decode())
+        return 0
 
 
 STEPS = ("accept", "accept", "accept and lose the commit", "send", "commit nothing", "crash", "fail", "work")
@@ -336,7 +362,7 @@ STEPS = ("accept", "accept", "accept and lose the commit", "send", "commit nothi
 @given(st.lists(st.sampled_from(STEPS), max_size=25))
 def test_whatever_happens_all_that_is_committed_is_sent_in_order_and_nothing_else(steps: list[str]) -> None:
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(republishing, "_AGAIN", 0.0)
+        monkeypatch.setattr(sending, "_AGAIN", 0.0)
         scene, output = Scene(Path(directory)), Whims()
         scene.output = output  # type: ignore[assignment]
         scene.restart()

@@ -64,6 +64,29 @@ def test_rejected_records_are_in_the_error_table_with_all_that_they_were(
     assert first["commit"] == second["commit"]
 
 
+def test_an_error_table_that_is_partitioned_later_takes_what_is_rejected_then(
+    connect, topic, spark: SparkSession, broker: KafkaBroker
+):
+    produce(broker.bootstrap_servers, topic, ['{"n": 1}', "no"])
+    connector = connect(topic, **ASIDE)
+    caught_up(connector)
+    errors = f"frazil.public.{topic.upper()}_ERRORS"
+    wait_until(lambda: spark.catalog.tableExists(errors), "the error table")
+    spark.sql(f"ALTER TABLE {errors} ADD PARTITION FIELD days(rejected_at)")
+    spark.sql(f"ALTER TABLE {errors} WRITE ORDERED BY offset DESC")
+
+    produce(broker.bootstrap_servers, topic, ["no more", "nor this"])
+    caught_up(connector)
+
+    wait_until(lambda: len(errors_of(spark, topic)) == 3, "all rejected records")
+    found = spark.sql(
+        f"SELECT offset FROM {errors} WHERE rejected_at > TIMESTAMP '2020-01-01' ORDER BY offset"
+    ).collect()
+    assert [row["offset"] for row in found] == [1, 2, 3]
+    (partitioned,) = spark.sql(f"SELECT count(*) FROM {errors}.files WHERE spec_id > 0").first()
+    assert partitioned == 1
+
+
 def test_rejected_records_go_to_the_dead_letter_topic_as_they_came(connect, topic, broker: KafkaBroker):
     dead, at = topic + "_dead", time.time_ns() // 1_000_000 - 5000
     aside = {

@@ -177,7 +177,9 @@ class MemoryTarget:
 
     def shape(self) -> WriteShape:
         """What files are to be staged for now."""
-        rows = bool(self._table.rows(self._state.current_id)) if self._state.current_id else False
+        files = self._table.history[self._state.current_id].files if self._state.current_id else ()
+        # Files of error tables are real ones, and in them are rows.
+        rows = any(path not in self._catalog.files.data or self._catalog.files.data[path].rows for path in files)
         created = self._state.property(CREATED_BY) == "true"
         evolves = may_evolve(self._state.property(EVOLUTION), created=created)
         return WriteShape(
@@ -246,6 +248,8 @@ class MemoryTarget:
     def read_file(self, path: str) -> bytes:
         """Read a small file."""
         self._catalog.ask("read_file", self.name)
+        if path not in self._catalog.files.small:
+            raise FileNotFoundError(path)
         return self._catalog.files.small[path]
 
     def referred_to(self, names: Collection[str], deadline: float) -> set[str]:  # noqa: ARG002 (it takes no time)

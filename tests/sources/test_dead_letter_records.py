@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.model import Reject, SourcePartition, TableName
+from frazil.records.odd_times import HEADER, with_header
 from frazil.sources.kafka.dead_letter_records import dead_letters, told
 from frazil.sources.kafka.dead_letters import PREFIX, context_of
 from frazil.sources.kafka.reader import SCHEMA
@@ -65,3 +66,20 @@ def test_of_a_letter_that_does_not_say_it_nothing_is_made_up(said) -> None:
 
     assert (found["topic"], found["partition"], found["offset"]) == (None, None, None)
     assert found["value"] == b"v"
+
+
+@given(headers, st.integers(-(2**63), 2**63 - 1))
+def test_a_timestamp_that_the_topic_did_not_take_comes_back_from_its_header(own, timestamp: int) -> None:
+    context = context_of(rejected(own), "shop", TABLE)
+
+    found = told(with_header([*own, *context], timestamp))
+
+    assert (found.own, found.timestamp) == (tuple(own), timestamp)
+
+
+def test_a_dead_letter_has_the_time_of_its_header_if_a_calendar_has_it() -> None:
+    future = letter([*with_header([("h", None)], 4_102_444_800_000)])
+    odd = letter([*with_header([("h", None)], 2**63 - 1)])
+
+    assert (future["timestamp"].year, future["headers"]) == (2100, [{"name": "h", "value": None}])
+    assert (odd["timestamp"], odd["headers"][1:]) == (None, [{"name": HEADER, "value": b"9223372036854775807"}])

@@ -12,6 +12,7 @@ from tests.memory.catalog import MemoryCatalog, Outcome
 from tests.memory.table import MemoryRow
 from tests.pipes.default.chunks import batch
 
+from frazil.cycle.laying_out import lay_out
 from frazil.errors import CatalogUnavailable, ErrorTableUnfit
 from frazil.model import Column, Primitive, SourcePartition, TableName
 from frazil.records.rejects import RejectReason, rejects_of
@@ -33,9 +34,9 @@ class Set:
         self.catalog = MemoryCatalog()
         self.catalog.create(ORDERS, [Column(1, "n", Primitive("long"))], {})
         self.table: WritableTable = self.catalog.open(ORDERS, None, None)  # type: ignore[arg-type]
-        self.errors = ErrorTable(self.catalog, self.table, "SHOP")
+        self.errors = ErrorTable(self.catalog, self.table, "SHOP", lay_out)
         self.lists: list[OutboxList] = []
-        """Newest first."""
+        """Oldest first."""
 
         self._directory = directory
 
@@ -46,11 +47,11 @@ class Set:
         read = pa.Table.from_batches([batch(values)])
         (found,) = rejects_of(read, "project", {row: RejectReason("no", "n") for row in range(len(values))}).tables
         pq.write_table(found, path)
-        previous = self.lists[0].path if self.lists else None
-        self.lists.insert(0, OutboxList(f"list-{number}", f"commit-{number}", (str(path),), previous, 1000))
+        previous = self.lists[-1].path if self.lists else None
+        self.lists.append(OutboxList(f"list-{number}", f"commit-{number}", (str(path),), previous, 1000))
 
     def append(self, lists: list[OutboxList] | None = None) -> int:
-        return self.errors.append(self.lists if lists is None else lists, "shop")
+        return self.errors.append(self.lists if lists is None else lists, "shop").rows
 
     def rows(self) -> list[str]:
         """The values in the error table, by a reader that goes by the files of its newest version."""
@@ -75,7 +76,7 @@ def test_each_commits_rejects_are_appended_once_in_their_order(set_: Set) -> Non
     assert set_.append() == 2
 
     assert set_.rows() == ["a", "b", "c", "d"]
-    assert set_.catalog.tables[ERRORS].state.property(mark("SHOP", set_.table.uuid)) == set_.lists[0].commit
+    assert set_.catalog.tables[ERRORS].state.property(mark("SHOP", set_.table.uuid)) == set_.lists[-1].commit
 
 
 @pytest.mark.parametrize("outcome", ["lost", "never", "late"])
@@ -99,7 +100,7 @@ def test_an_append_that_nobody_knows_of_is_found_out(set_: Set, outcome: Outcome
 def test_a_rival_that_appends_the_same_at_that_moment_appends_it_instead(set_: Set) -> None:
     set_.reject("a")
     set_.reject("b")
-    rival = ErrorTable(set_.catalog, set_.table, "SHOP")
+    rival = ErrorTable(set_.catalog, set_.table, "SHOP", lay_out)
     waiting = [lambda: rival.append(set_.lists, "shop")]
 
     def first(request: str, name: TableName) -> None:
@@ -118,7 +119,7 @@ def test_what_is_there_is_not_appended_again_where_tokens_went_back(set_: Set) -
         set_.reject(value)
     set_.append()
 
-    assert set_.append(set_.lists[1:]) == 0
+    assert set_.append(set_.lists[:-1]) == 0
 
     assert set_.rows() == ["a", "b", "c"]
 
@@ -127,7 +128,7 @@ def test_another_connector_and_another_table_of_the_name_have_what_is_theirs(set
     set_.reject("a")
     set_.append()
 
-    assert ErrorTable(set_.catalog, set_.table, "OTHER").append(set_.lists, "other") == 1
+    assert ErrorTable(set_.catalog, set_.table, "OTHER", lay_out).append(set_.lists, "other").rows == 1
 
     assert set_.rows() == ["a", "a"]
 

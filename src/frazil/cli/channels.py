@@ -94,7 +94,7 @@ def _tell_of_sharing(held: Sequence[ConnectorTokens]) -> None:
 def _shown(found: Sequence[ChannelStatus]) -> Group | str:
     if not found:
         return "No connector has opened a table yet."
-    return Group(_table(found), *_dropped(found), *_expiring(found))
+    return Group(_table(found), *_dropped(found), *_left_behind(found), *_expiring(found))
 
 
 def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
@@ -105,6 +105,15 @@ def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
         counts = ", ".join(f"{key} {count:,}" for key, count in most[:_KEYS])
         more = f" and {len(most) - _KEYS} more keys" if len(most) > _KEYS else ""
         yield cell(f"{connector} dropped values of keys without a column in {table}: {counts}{more}")
+
+
+def _left_behind(found: Sequence[ChannelStatus]) -> Iterator[Text]:
+    """Lines for each table that has damaged lists or files, or records that a place did not take."""
+    for each in {(each.connector, each.table): each for each in found}.values():
+        for path in each.set_aside or ():
+            yield cell(f"{each.connector} set aside a damaged file of {each.table}; see `frazil dlq waiting`: {path}")
+        for place, count in (each.refused or {}).items():
+            yield cell(f"{each.connector} has {count:,} records of {each.table} in no form that its {place} takes")
 
 
 def _expiring(found: Sequence[ChannelStatus]) -> Iterator[Text]:

@@ -116,7 +116,7 @@ def wide() -> Console:
 
 
 def _group(group: RejectGroup) -> dict[str, Any]:
-    return {**asdict(group), "first_time": _time(group.first_time), "last_time": _time(group.last_time)}
+    return {**asdict(group), "first_time": moment_of(group.first_time), "last_time": moment_of(group.last_time)}
 
 
 def _listed(found: Sequence[RejectGroup]) -> RichTable:
@@ -125,7 +125,7 @@ def _listed(found: Sequence[RejectGroup]) -> RichTable:
     )
     for each in found:
         offsets = _span(each.first_offset, each.last_offset)
-        when = _span(_time(each.first_time), _time(each.last_time))
+        when = _span(moment_of(each.first_time), moment_of(each.last_time))
         texts = (each.table, each.topic, each.partition, each.code, each.column, each.reason)
         numbers = (str(each.count), str(each.replayed), offsets, when)
         table.add_row(*(cell("–" if text is None else str(text)) for text in (*texts, *numbers)))
@@ -194,7 +194,8 @@ def _moment(moment: dt.datetime | None) -> str | None:
     return None if moment is None else moment.isoformat(timespec="milliseconds")
 
 
-def _time(milliseconds: int | None) -> str | None:
+def moment_of(milliseconds: int | None) -> str | None:
+    """Milliseconds since the epoch as people read them."""
     if milliseconds is None:
         return None
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="seconds")

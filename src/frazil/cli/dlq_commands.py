@@ -19,7 +19,11 @@ ConnectorFile = Annotated[
     Path | None, Parameter(help="The connector's file; default the one it was last run with from this home.")
 ]
 
-dlq = App(name="dlq", help="List, show and replay rejected records.")
+Reason = Annotated[str | None, Parameter(help="For the audit in the snapshot's summary and in the log.")]
+Yes = Annotated[bool, Parameter(help="Do it; without it, what waits is shown only.", negative=())]
+EvenIfOwned = Annotated[bool, Parameter(help="Also if the connector runs: it is fenced.", negative=())]
+
+dlq = App(name="dlq", help="List, show and replay rejected records; deliver or drop those that wait.")
 
 
 @dlq.command(name="list")
@@ -83,3 +87,52 @@ def replay(
 
         do = foresee if dry_run else replay_rejects
         return do(Given(home_of(home), connector, worker), Asked(table, topic, where), format)
+
+
+@dlq.command
+def waiting(
+    *,
+    table: Annotated[str | None, Parameter(help="Only this table.")] = None,
+    worker: Worker = None,
+    home: Home = None,
+    format: Format = "table",  # noqa: A002 (the option's name)
+) -> int:
+    """Show rejected records that have not come to all places they go to, and what was set aside as damaged."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.dlq_waiting import list_waiting
+
+        return list_waiting(home_of(home), worker, table, format)
+
+
+@dlq.command
+def deliver(
+    *,
+    table: Annotated[str, Parameter(help="The table in whose outbox they wait.")],
+    reason: Reason = None,
+    yes: Yes = False,
+    even_if_owned: EvenIfOwned = False,
+    worker: Worker = None,
+    home: Home = None,
+) -> int:
+    """Append rejected records that wait to their error table, each once; exit code 3 where some are damaged."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.dlq_waiting import Decided, deliver_waiting
+
+        return deliver_waiting(home_of(home), worker, Decided(table, reason, yes, even_if_owned))
+
+
+@dlq.command
+def drop(
+    *,
+    table: Annotated[str, Parameter(help="The table in whose outbox they wait.")],
+    reason: Reason = None,
+    yes: Yes = False,
+    even_if_owned: EvenIfOwned = False,
+    worker: Worker = None,
+    home: Home = None,
+) -> int:
+    """Forget rejected records that wait; their files stay."""
+    with opening_ahead(home_of(home), worker):
+        from frazil.cli.dlq_waiting import Decided, drop_waiting
+
+        return drop_waiting(home_of(home), worker, Decided(table, reason, yes, even_if_owned))

@@ -89,7 +89,7 @@ class Adopter:
             if source.snapshot is None:
                 _require_no_later_rows(old, table, tokens)
             # The old table goes on naming what is not delivered or sent on; named twice it would be twice.
-            tokens = replace(tokens, rejects=None, output=None, output_sent=None)
+            tokens = replace(tokens, rejects=None, reached={}, output=None, output_sent=None, set_aside=())
 
         def change(known: Tokens | None) -> Amended:
             _require_not_ahead(table, known, tokens)
@@ -174,7 +174,8 @@ def _with_undelivered(tokens: Tokens, known: Tokens | None) -> Tokens:
     """Tokens to take, with what a table itself has not delivered or sent on where they name nothing of it."""
     if known is None:
         return tokens
-    kept = replace(tokens, rejects=tokens.rejects or known.rejects)
+    kept = replace(tokens, set_aside=(*dict.fromkeys((*known.set_aside, *tokens.set_aside)),))
+    kept = kept if tokens.rejects else replace(kept, rejects=known.rejects, reached=known.reached)
     return kept if tokens.output else replace(kept, output=known.output, output_sent=known.output_sent)
 
 

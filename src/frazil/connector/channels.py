@@ -130,6 +130,8 @@ def channels_of(
             owner_epoch=tokens.epoch,
             application=application,
             dropped=dict(tokens.dropped),
+            set_aside=tokens.set_aside,
+            refused=dict(tokens.refused),
         )
         for name, tokens, partition, channel in found
     ]

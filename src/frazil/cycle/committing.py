@@ -15,6 +15,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.quiet_tables import QuietTables
 from frazil.cycle.republishing import Republishing
+from frazil.cycle.sending import finish
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
@@ -70,8 +71,7 @@ class Committing:
             is_patient: whether there is more time than a moment to wait for what goes on from here.
         """
         working = [*self._set.working().values()]
-        self._republishing.finish(working, is_patient)
-        self._delivery.finish()
+        finish([*self._delivery.work(working), *self._republishing.work(working)], is_patient)
         held = [each for each in working if each.holds or self._delivery.owes(each) or self._republishing.owes(each)]
         for answer in self._together.each(self._settle, held):
             if isinstance(answer, FrazilError):
@@ -85,8 +85,7 @@ class Committing:
     def deliver(self) -> None:
         """Deliver what was rejected, and send on what was accepted (step 7)."""
         working = [*self._set.working().values()]
-        if self._settings.errors_tolerance == "all":
-            self._together.each(self._delivery.deliver, working)
+        self._together.each(self._delivery.deliver, working)
         for opened in working:
             self._republishing.send(opened)
 
@@ -152,6 +151,7 @@ class Committing:
         handed_over = self._uncommitted.hand_over(written)
         done = commit(table, files, tokens, expected, undone=handed_over.take_back)
         opened.tokens, opened.holds = done.tokens, False
+        self._delivery.committed(opened)
         self._republishing.committed(opened)
         self._opener.sweeper.abandon(table, abandoned)
         if repeated:
@@ -169,6 +169,7 @@ class Committing:
 
     def _settle(self, opened: OpenTable) -> None:
         self._opener.move(opened, self._struck_off(opened))
+        self._delivery.committed(opened)
         self._republishing.settled(opened)
 
     def _listed(self, table: WritableTable, name: str, stage: Stage, files: Sequence[str], previous: str | None) -> str:

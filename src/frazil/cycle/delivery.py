@@ -1,152 +1,138 @@
 """Step 7 of the cycle: what was rejected goes where its users look for it.
 
-The tokens of a table name the rejects that are not delivered (`frazil.tables.outbox`). Whatever ends the process,
-they are named until a commit follows their delivery; what has taken them by then takes none of them twice.
+That is the table's error table, the connector's dead-letter topic or stream, or both. Neither waits for the other: the
+tokens name the newest reject list that has not come to both, and how far each has come (`frazil.cycle.sending`). A
+reject is in the error table once, for the table says itself what it has; in the dead-letter topic it is at least once.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-import pyarrow as pa
-import structlog
-
-from frazil import faults
 from frazil.config import ConnectorSettings
+from frazil.cycle.laying_out import lay_out
 from frazil.cycle.open_tables import OpenTable
-from frazil.errors import FrazilError
-from frazil.model import ERROR_LOGGING, TableName
-from frazil.sources.base import Source
-from frazil.tables import outbox
-from frazil.tables.base import TableCatalog
+from frazil.cycle.sending import Came, Sender
+from frazil.model import ERROR_LOGGING
+from frazil.sources.base import DeadLetters, Source
+from frazil.tables.base import TableCatalog, WritableTable
 from frazil.tables.error_files import rejects_in
 from frazil.tables.error_tables import ErrorTable
+from frazil.tables.listed_files import DamagedFile
 from frazil.tables.outbox import OutboxList
 from frazil.tables.rules.tokens import Tokens
 
-_AGAIN: Final = 30.0
-"""Seconds until delivery is tried again that failed."""
 
-_PATIENCE: Final = 1.0
-"""Seconds that a cycle waits for a dead-letter topic; what takes longer goes on beside the cycles."""
+class _RejectPlace:
+    """A place that rejects go to."""
 
-_AT_THE_END: Final = 5.0
-"""Seconds that it is waited for where no cycle is to follow."""
+    name: str
+    records: Final = "rejected records"
 
-_FAILURES: Final = (FrazilError, OSError, pa.ArrowException)
-"""What delivery fails with, and is tried again after."""
+    def newest(self, tokens: Tokens) -> str | None:
+        """The newest list of rejects that has not come to all places."""
+        return tokens.rejects
 
-_log = structlog.get_logger(__name__)
+    def reached(self, tokens: Tokens) -> str | None:
+        """The newest of them that has come here."""
+        return tokens.reached.get(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sending:
-    """Rejects of one table on their way to the dead-letter topic."""
+class ErrorTablePlace(_RejectPlace):
+    """The error tables of a connector's tables; see `frazil.cycle.sending.Place`."""
 
-    newest: str
-    """The newest of their lists."""
+    name = "error table"
+    most: Final = 500
 
-    done: Future[None]
+    def __init__(self, settings: ConnectorSettings, catalog: TableCatalog) -> None:
+        self._settings = settings
+        self._catalog = catalog
+        self._tables: dict[str, ErrorTable] = {}
+        """By the uuid of the table whose rejects they have."""
+
+    def take(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
+        """Append the rejects, and expire old snapshots of the error table as of any other."""
+        known = self._tables.get(table.uuid)
+        if known is None or known.table is not table:
+            known = self._tables[table.uuid] = ErrorTable(self._catalog, table, self._settings.key, lay_out)
+        appended = known.append(lists, self._settings.name)
+        known.expire(self._settings.snapshots_min_age_ms)
+        return Came(appended.damaged)
+
+
+class DeadLetterPlace(_RejectPlace):
+    """The topic or stream of dead letters; see `frazil.cycle.sending.Place`."""
+
+    name = "dead letters"
+    most: Final = 100
+
+    def __init__(self, letters: DeadLetters, connector: str) -> None:
+        """Send what the connector of that name rejected."""
+        self._letters = letters
+        self._connector = connector
+
+    def take(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
+        """Send the rejects."""
+        damaged: list[DamagedFile] = []
+        refused = self._letters.send(rejects_in(table, lists, damaged.append), self._connector, table.name)
+        return Came([each.path for each in damaged], refused)
 
 
 class Delivery:
-    """Delivers the rejects of one connector's tables. That it fails is no reason to stop: they stay named."""
+    """Delivers the rejects of one connector's tables."""
 
     def __init__(self, settings: ConnectorSettings, catalog: TableCatalog, source: Source) -> None:
         self._settings = settings
-        self._catalog = catalog
-        self._dead_letters = source.dead_letters()
-        self._sender = ThreadPoolExecutor(1, f"frazil-{settings.key}-dead-letters") if self._dead_letters else None
-        self._sending: dict[TableName, _Sending] = {}
-        """What is on its way to the dead-letter topic."""
-
-        self._delivered: dict[TableName, str] = {}
-        """The newest list of each table that is delivered."""
-
-        self._failed: dict[TableName, float] = {}
-        """When delivery failed, on the monotonic clock."""
+        letters = source.dead_letters()
+        self._error_tables = Sender(settings.key, ErrorTablePlace(settings, catalog))
+        self._letters = Sender(settings.key, DeadLetterPlace(letters, settings.name)) if letters else None
 
     def deliver(self, opened: OpenTable) -> None:
-        """Deliver what the tokens of a table name; of a topic that is slow, some later cycle hears."""
-        newest, name = opened.tokens.rejects, opened.table.name
-        if not self._has_come_through(name) or newest is None or newest == self._delivered.get(name):
-            return
-        to_table = self._settings.errors_table or opened.table.state().property(ERROR_LOGGING) == "true"
-        if not (to_table or self._dead_letters):
-            return
-        if time.monotonic() - self._failed.get(name, -_AGAIN) < _AGAIN:
-            return
-        faults.reach("before_delivery")
-        try:
-            lists = [*outbox.undelivered(opened.table, newest)]
-            if to_table:
-                ErrorTable(self._catalog, opened.table, self._settings.key).append(lists, self._settings.name)
-                faults.reach("after_append")
-        except _FAILURES as error:
-            self._fail(name, error)
-            return
-        self._send(opened, newest, lists)
-
-    def finish(self) -> None:
-        """Wait a while for what is on its way: no cycle is to follow."""
-        wait([each.done for each in self._sending.values()], _AT_THE_END)
-        for name in [*self._sending]:
-            self._has_come_through(name)
-
-    def close(self) -> None:
-        """Send nothing more."""
-        if self._sender:
-            self._sender.shutdown(wait=False, cancel_futures=True)
-
-    def _send(self, opened: OpenTable, newest: str, lists: Sequence[OutboxList]) -> None:
-        name, letters, sender = opened.table.name, self._dead_letters, self._sender
-        if letters is None or sender is None:
-            self._note(name, newest)
-            return
-        # Commits may have followed while others of these were on their way, which the tokens still named.
-        left = [*takewhile(lambda each: each.path != self._delivered.get(name), lists)]
-
-        def send() -> None:
-            letters.send(rejects_in(opened.table, reversed(left)), self._settings.name, name)
-
-        self._sending[name] = sending = _Sending(newest, sender.submit(send))
-        wait([sending.done], _PATIENCE)
-        self._has_come_through(name)
-
-    def _has_come_through(self, name: TableName) -> bool:
-        """Whether nothing of a table is on its way any more; what has come through is noted."""
-        sending = self._sending.get(name)
-        if sending is None:
-            return True
-        if not sending.done.done():
-            return False
-        del self._sending[name]
-        try:
-            sending.done.result()
-        except _FAILURES as error:
-            self._fail(name, error)
-        else:
-            self._note(name, sending.newest)
-        return True
-
-    def _note(self, name: TableName, newest: str) -> None:
-        faults.reach("after_delivery")
-        self._failed.pop(name, None)
-        self._delivered[name] = newest
-
-    def _fail(self, name: TableName, error: Exception) -> None:
-        self._failed[name] = time.monotonic()
-        _log.warning("rejected records are not delivered yet", table=str(name), cause=str(error))
+        """Have delivered what the tokens of a table name, beside the cycles."""
+        if opened.tokens.rejects is not None:
+            for each in self._places(opened):
+                each.send(opened)
 
     def owes(self, opened: OpenTable) -> bool:
-        """Whether the tokens of a table name what is delivered."""
-        return opened.tokens.rejects is not None and opened.tokens.rejects == self._delivered.get(opened.table.name)
+        """Whether the tokens of a table do not say yet what is delivered."""
+        return any(each.owes(opened) for each in self._senders())
 
     def struck_off(self, opened: OpenTable) -> Tokens:
         """The tokens of a table without what is delivered."""
-        return replace(opened.tokens, rejects=None) if self.owes(opened) else opened.tokens
+        tokens = opened.tokens
+        for each in self._senders():
+            tokens = each.note(opened, tokens)
+        if tokens.rejects is None:
+            return tokens
+        came = {each.place.name: each.came_to(opened) for each in self._places(opened)}
+        if came and all(path == tokens.rejects for path in came.values()):
+            return replace(tokens, rejects=None, reached={})
+        return replace(tokens, reached=_known({**tokens.reached, **came}))
+
+    def committed(self, opened: OpenTable) -> None:
+        """What was struck off is so in the table."""
+        for each in self._senders():
+            each.committed(opened)
+
+    def work(self, tables: Iterable[OpenTable]) -> list[tuple[Sender, OpenTable]]:
+        """What sends the lists of tables, to each place that those of a table go to."""
+        return [(each, opened) for opened in tables if opened.tokens.rejects for each in self._places(opened)]
+
+    def close(self) -> None:
+        """Deliver nothing more."""
+        for each in self._senders():
+            each.close()
+
+    def _senders(self) -> list[Sender]:
+        return [self._error_tables, *([self._letters] if self._letters else [])]
+
+    def _places(self, opened: OpenTable) -> list[Sender]:
+        """The places that the rejects of a table go to."""
+        asked = self._settings.errors_table or opened.table.state().property(ERROR_LOGGING) == "true"
+        return [each for each in self._senders() if asked or each is not self._error_tables]
+
+
+def _known(came: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: path for name, path in came.items() if path is not None}

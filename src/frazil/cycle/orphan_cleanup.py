@@ -192,7 +192,7 @@ class _Sweep:
         for note in self._storages[self._outbox].files(self._outbox, lambda name: orphans.whose_note(name) == ours):
             try:
                 yield note, orphans.noted(self._table, note.location)
-            except (FrazilError, ValueError) as error:
+            except (FrazilError, FileNotFoundError, ValueError) as error:
                 _log.warning("a note of abandoned stages cannot be read", note=note.location, cause=str(error))
 
     def _staged(self, wanted: Callable[[Stage, str], bool]) -> list[_Staged]:

@@ -46,7 +46,13 @@ def sweep_output(table: WritableTable, connector: str, min_age: float) -> None:
     tokens = read(table.state(), str(table.name), connector)
     named = set[str]()
     if tokens is not None:
-        for listed in outbox.unsent(table, tokens.output, {tokens.output_sent or ""}):
+        waiting = outbox.waiting(table, tokens.output, {tokens.output_sent or ""})
+        aside = any(stage_of_output(path.rpartition("/")[2]) for path in tokens.set_aside)
+        if aside or any(each.damage for each in waiting):
+            # What a damaged list named, nobody can tell: all of it stays until the list is dealt with.
+            _log.debug("files of accepted records stay: a list of them is damaged", table=str(table.name))
+            return
+        for listed in waiting:
             named.update(path.rpartition("/")[2] for path in (listed.path, *listed.files))
     gone = [file for file in old if whole(file.name) not in named]
     for file in gone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from frazil.model.places import PartitionId, RecordOffset
@@ -57,3 +57,9 @@ class ChannelStatus:
 
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that the table has no column for, by key: those of all the connector's channels on the table."""
+
+    set_aside: Sequence[str] = ()
+    """Lists and files of rejected or accepted records of the table that are damaged."""
+
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """By place, how many rejected or accepted records of the table it took in no form."""

@@ -14,6 +14,9 @@ from frazil.model import Reject, RejectStage, SourcePartition
 _READ: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _WHY: Final = ("stage", "code", "reason", "column")
 
+COLUMNS: Final = (*_READ, *_WHY)
+"""The columns of a reject file."""
+
 
 def schema(batch: pa.Schema) -> pa.Schema:
     """One reject a row: the columns of a reject file, of records that were read in such batches."""

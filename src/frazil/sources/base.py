@@ -185,9 +185,6 @@ class Source(Protocol):
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""
 
-    def have_last(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, bool]:
-        """Whether partitions still have the last record before a start; those are absent of which that is not known."""
-
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         """Average bytes per record, by topic, of the first few records of each range.
 
@@ -213,8 +210,11 @@ class Source(Protocol):
 class DeadLetters(Protocol):
     """Where rejected records go."""
 
-    def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> None:
-        """Send records, and wait until they are all there; some may be there twice afterwards.
+    def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> int:
+        """Send records, and wait until all are there that can be; some may be there twice afterwards.
+
+        A record that is taken in no form keeps none of the others back: the log names it, and how many there are comes
+        back.
 
         Args:
             rejects: the records.
@@ -229,8 +229,10 @@ class DeadLetters(Protocol):
 class Output(Protocol):
     """Where accepted records go on to."""
 
-    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> None:
-        """Send records, and wait until they are all there; some may be there twice afterwards.
+    def send(self, records: Iterable[OutputRecord], connector: str, table: TableName) -> int:
+        """Send records, and wait until all are there that can be; some may be there twice afterwards.
+
+        How many the stream takes in no form comes back.
 
         Args:
             records: the records, those of a partition in their order.

@@ -139,6 +139,7 @@ class WritableTable(Protocol):
         """Read a small file.
 
         Raises:
+            FileNotFoundError: there is no such file.
             CatalogUnavailable: it could not be read.
         """
 

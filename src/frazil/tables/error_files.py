@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import structlog
 
 from frazil.model import Reject
-from frazil.records.rejects import reject
-from frazil.storage.storage import Storage
+from frazil.records.odd_times import moments_of, with_headers
+from frazil.records.rejects import COLUMNS, reject
 from frazil.tables.base import WritableTable
+from frazil.tables.listed_files import DamagedFile, batches
 from frazil.tables.outbox import OutboxList
 from frazil.tables.rules import error_tables
 
@@ -33,8 +32,6 @@ _HEADERS: Final = pa.list_(
 )
 _TIMES: Final = pa.timestamp("us", "UTC")
 
-_log = structlog.get_logger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -47,60 +44,69 @@ class Told:
 
 
 def types_of(reject_file: pa.Schema) -> tuple[Any, Any]:
-    """The types of partitions and offsets in an error table for such reject files."""
+    """The types of partitions and offsets in an error table for such reject files.
+
+    Raises:
+        KeyError: no source has such ones.
+    """
     partition, offset = (str(reject_file.field(name).type) for name in ("partition", "offset"))
     return error_tables.PARTITIONS[partition], error_tables.PARTITIONS[offset]
 
 
-def write(found: Sequence[pa.NativeFile], told: Told, path: Path) -> int:
-    """Write the rejects of some files as one data file; how many there are."""
+def write(table: WritableTable, paths: Sequence[str], told: Told, path: Path) -> int:
+    """Write the rejects of some files of a table as one data file; how many there are.
+
+    Raises:
+        DamagedFile: one of them cannot be read, however often one tries.
+        StorageUnavailable, StorageRefused: one cannot be read now.
+    """
     writer: pq.ParquetWriter | None = None
     rows = 0
     try:
-        for batch in _batches(found):
-            table = _as_told(batch, told)
-            writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False)
-            writer.write_table(table)
-            rows += table.num_rows
+        for each in paths:
+            for batch in batches(table, each, COLUMNS):
+                made = _as_told(batch, told)
+                writer = writer or pq.ParquetWriter(path, made.schema, compression="zstd", store_schema=False)
+                writer.write_table(made)
+                rows += made.num_rows
     finally:
         if writer is not None:
             writer.close()
     return rows
 
 
-def rejects_in(table: WritableTable, lists: Iterable[OutboxList]) -> Iterator[Reject]:
-    """The rejects that lists of a table name, list by list."""
-    for listed in lists:
-        for path in listed.files:
-            file = Storage(table.access(path)).read(path)
-            if file is None:
-                _log.warning("a file of rejected records is gone: they are not delivered", file=path)
-                continue
-            with file:
-                for batch in pq.ParquetFile(file).iter_batches(batch_size=1000):
-                    yield from map(reject, batch.to_pylist())
+def rejects_in(
+    table: WritableTable, lists: Iterable[OutboxList], damaged: Callable[[DamagedFile], object]
+) -> Iterator[Reject]:
+    """The rejects that lists of a table name, list by list; `damaged` gets to know of files that cannot be read.
 
-
-def _batches(found: Sequence[pa.NativeFile]) -> Iterator[pa.RecordBatch]:
-    for each in found:
-        yield from pq.ParquetFile(each).iter_batches()
+    Raises:
+        StorageUnavailable, StorageRefused: one cannot be read now.
+    """
+    for path in (path for listed in lists for path in listed.files):
+        try:
+            for batch in batches(table, path, COLUMNS):
+                yield from map(reject, batch.to_pylist())
+        except DamagedFile as error:
+            damaged(error)
 
 
 def _as_told(batch: pa.RecordBatch, told: Told) -> pa.Table:
     count = batch.num_rows
+    times = batch.column("timestamp")
     columns: Mapping[str, Any] = {
         "connector": pa.repeat(told.connector, count),
         "topic": batch.column("topic"),
         "partition": batch.column("partition"),
         "offset": batch.column("offset"),
-        "timestamp": pc.cast(batch.column("timestamp"), pa.timestamp("ms", "UTC")).cast(_TIMES),
+        "timestamp": moments_of(times),
         "stage": batch.column("stage"),
         "code": batch.column("code"),
         "message": batch.column("reason"),
         "column": batch.column("column"),
         "key": batch.column("key"),
         "value": batch.column("value"),
-        "headers": _headers(batch.column("headers")),
+        "headers": _headers(with_headers(batch.column("headers"), times)),
         "commit": pa.repeat(told.commit, count),
         "rejected_at": pa.repeat(pa.scalar(told.at, pa.timestamp("ms", "UTC")), count).cast(_TIMES),
     }

@@ -16,7 +16,6 @@ from typing import Any
 import orjson
 import structlog
 
-from frazil.storage.storage import Storage
 from frazil.tables.base import WritableTable
 from frazil.tables.rules.stages import Stage
 
@@ -35,6 +34,9 @@ class OutboxList:
 
     at: int = 0
     """When it was written, in ms since the epoch."""
+
+    damage: str | None = None
+    """Why the list cannot be read; then what it named, and the lists before it, are not known from it."""
 
 
 def directory(table: WritableTable) -> str:
@@ -64,36 +66,38 @@ def write_list(table: WritableTable, path: str, stage: Stage, files: Sequence[st
     return OutboxList(path, stage.id, tuple(files), previous, at)
 
 
-def undelivered(table: WritableTable, newest: str | None) -> Iterator[OutboxList]:
-    """The lists from the newest back to the oldest that is not delivered."""
-    path = newest
-    while path is not None:
-        listed = _list(path, table.read_file(path))
-        yield listed
-        path = listed.previous
+def waiting(table: WritableTable, newest: str | None, ends: Collection[str] = ()) -> list[OutboxList]:
+    """The lists from the newest back to the one after the first of `ends`, the oldest first.
 
-
-def unsent(table: WritableTable, newest: str | None, sent: Collection[str]) -> Iterator[OutboxList]:
-    """The lists from the newest back to the one after the first of those that are `sent`.
-
-    Lists of what was sent on are deleted once tokens say so. A table that was set back to a time before names them
-    again: they end the chain.
+    The oldest may be one that is damaged or gone: what was before it, nobody can tell.
 
     Raises:
-        StorageUnavailable, StorageRefused: one cannot be read.
+        CatalogUnavailable: one cannot be read now.
     """
-    path = newest
-    while path is not None and path not in sent:
-        file = Storage(table.access(path)).read(path)
-        if file is None:
-            _log.info("a list of accepted records is gone: they were sent on before", table=str(table.name), list=path)
-            return
-        with file:
-            listed = _list(path, file.read())
+    return [*undelivered(table, newest, ends)][::-1]
+
+
+def undelivered(table: WritableTable, newest: str | None, ends: Collection[str] = ()) -> Iterator[OutboxList]:
+    """The same lists, the newest first, each as soon as it is read."""
+    path, seen = newest, {*ends}
+    while path is not None and path not in seen:
+        seen.add(path)
+        try:
+            listed = _list(path, table.read_file(path))
+        except FileNotFoundError:
+            # Lists of what was sent on are deleted. A table that was set back to a time before names them again.
+            _log.warning("a list of records is gone: what it named is not sent", table=str(table.name), list=path)
+            listed = OutboxList(path, "", (), None)
         yield listed
         path = listed.previous
 
 
 def _list(path: str, content: bytes) -> OutboxList:
-    document: dict[str, Any] = orjson.loads(content)
-    return OutboxList(path, document["commit"], tuple(document["files"]), document["previous"], document.get("at", 0))
+    try:
+        document: dict[str, Any] = orjson.loads(content)
+        files, previous = tuple(document["files"]), document["previous"]
+        if not all(isinstance(each, str) for each in (*files, previous or "", document["commit"])):
+            raise TypeError("a path is not a text")
+        return OutboxList(path, document["commit"], files, previous, int(document.get("at", 0)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return OutboxList(path, "", (), None, damage=f"{type(error).__name__}: {error}")

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from frazil import faults
-from frazil.errors import CatalogUnavailable, TableReplaced
+from frazil.errors import CatalogUnavailable, LedgerUnreadable, TableReplaced
 from frazil.model import RecordPlace, StagedFile, WriteShape
 from frazil.tables.base import WritableTable
 from frazil.tables.commit import Attempts
@@ -60,7 +60,10 @@ def ledger_in(table: WritableTable, state: TableState, connector: str) -> OpenLe
     """
 
     def ledger_at(path: str) -> Ledger:
-        return decode(table.read_file(path), path)
+        try:
+            return decode(table.read_file(path), path)
+        except FileNotFoundError as error:
+            raise LedgerUnreadable(path, "it is gone") from error
 
     name = name_in(state, connector, ledger_at)
     return OpenLedger(ledger_at(name.path), name) if name else OpenLedger(Ledger(), None)

@@ -18,7 +18,7 @@ def test_an_error_table_lies_beside_its_table_and_tells_connectors_and_tables_ap
 def test_what_is_missing_is_what_came_after_the_newest_that_is_there(count: int, there: int) -> None:
     lists = [OutboxList(f"list-{number}", f"commit-{number}", (), None) for number in range(count)]
 
-    found = missing(reversed(lists), f"commit-{there - 1}" if there else None)
+    found = missing(lists, f"commit-{there - 1}" if there else None)
 
     assert found == (lists[there:] if there <= count else lists)
 

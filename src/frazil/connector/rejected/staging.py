@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -39,6 +39,7 @@ from frazil.model import (
 from frazil.pipes.choice import pipe_of
 from frazil.records import batches
 from frazil.records.convert import RecordConverter
+from frazil.records.odd_times import Headers, without_header
 from frazil.records.rejects import reject
 from frazil.sources import kinds
 from frazil.staging import worker
@@ -66,20 +67,23 @@ class StagedReplay:
 def as_read(found: pa.Table) -> dict[str, pa.RecordBatch]:
     """Rejects as the records that a reader yielded once, by topic.
 
-    Whether a timestamp was the broker's is not kept with a reject: it is taken for the producer's.
+    Whether a timestamp was the broker's is not kept with a reject: it is taken for the producer's. One that no calendar
+    has is in the last header.
     """
     made = {}
     for topic in sorted(found.column("topic").unique().to_pylist()):
         rows = found.filter(pc.equal(found.column("topic"), topic)).combine_chunks()
+        times = rows.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64()).to_pylist()
+        headers, times = _with_times(rows.column("headers").to_pylist(), times)
         columns = {
             "topic": pa.array(rows.column("topic").to_pylist(), pa.string()).dictionary_encode(),
             "partition": rows.column("partition"),
             "offset": rows.column("offset"),
-            "timestamp": rows.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64()),
+            "timestamp": pa.array(times, pa.int64()),
             "log_append_time": pa.repeat(False, rows.num_rows),
             "key": rows.column("key"),
             "value": rows.column("value"),
-            "headers": _headers(rows.column("headers")),
+            "headers": pa.array(headers, batches.HEADERS),
         }
         read = batches.schema(*(found.schema.field(name).type for name in ("partition", "offset")))
         table = pa.table({name: columns[name] for name in read.names}).cast(read).combine_chunks()
@@ -204,7 +208,12 @@ def _rejected(scratch: Path) -> list[Reject]:
     return [reject(row) for file in scratch.glob("again-*.parquet") for row in pq.read_table(file).to_pylist()]
 
 
-def _headers(column: pa.ChunkedArray) -> pa.MapArray:
-    """Pairs in their order as a map, which is what readers give."""
-    pairs = [None if row is None else [(each["name"], each["value"]) for each in row] for row in column.to_pylist()]
-    return pa.array(pairs, batches.HEADERS)
+def _with_times(rows: list[Any], times: list[int | None]) -> tuple[list[Headers | None], list[int | None]]:
+    """Headers as pairs in their order, which is what readers give, and the timestamps that some of them have."""
+    pairs: list[Headers | None] = [
+        None if row is None else [(each["name"], each["value"]) for each in row] for row in rows
+    ]
+    for place, (headers, timestamp) in enumerate(zip(pairs, times, strict=True)):
+        if timestamp is None and headers:
+            pairs[place], times[place] = without_header(headers)
+    return pairs, times

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from frazil.records.odd_times import is_odd, with_header, without_header
 from frazil.sources.kafka.dead_letters import PREFIX, STAGES, TABLE
 
 SCHEMA: Final = pa.schema(
@@ -58,6 +59,9 @@ class Told:
     context: Mapping[str, str]
     """What was said of it, by Kafka Connect's names without what they all begin with; and our own, whole."""
 
+    timestamp: int | None = None
+    """The record's own timestamp in ms, where the topic did not take it."""
+
     @property
     def place(self) -> tuple[str, int, int] | None:
         """Topic, partition and offset of the record; None if that is not said."""
@@ -73,6 +77,7 @@ def told(headers: Sequence[tuple[str, bytes | None]]) -> Told:
     A record that was a dead letter before has such headers of its own: of each name only one was added.
     """
     context: dict[str, str] = {}
+    headers, timestamp = without_header(headers)
     left = len(headers)
     for name, value in reversed(headers):
         short = _NAMES.get(name)
@@ -80,7 +85,7 @@ def told(headers: Sequence[tuple[str, bytes | None]]) -> Told:
             break
         context[short] = (value or b"").decode(errors="replace")
         left -= 1
-    return Told(tuple(headers[:left]), context)
+    return Told(tuple(headers[:left]), context, timestamp)
 
 
 def dead_letters(batch: pa.RecordBatch) -> pa.Table:
@@ -92,18 +97,19 @@ def _reject(row: Mapping[str, Any]) -> dict[str, Any]:
     found = told(row["headers"] or ())
     said = found.context
     topic, partition, offset = found.place or (None, None, None)
-    timestamp = row["timestamp"]
+    timestamp = found.timestamp if found.timestamp is not None else row["timestamp"]
+    own = with_header(found.own, timestamp) if is_odd(timestamp) else found.own
     return {
         "connector": said.get("connector.name"),
         "topic": topic,
         "partition": partition,
         "offset": offset,
-        "timestamp": None if timestamp is None else timestamp * 1000,
+        "timestamp": None if timestamp is None or is_odd(timestamp) else timestamp * 1000,
         "stage": _STAGES.get(said.get("stage", ""), "project") if said else None,
         "code": said["exception.class.name"].rpartition(".")[2] if "exception.class.name" in said else None,
         "message": said.get("exception.message"),
         "key": row["key"],
         "value": row["value"],
-        "headers": [{"name": name, "value": value} for name, value in found.own],
+        "headers": [{"name": name, "value": value} for name, value in own],
         "table": said.get(TABLE),
     }

@@ -6,6 +6,7 @@ What says why is in headers, by the names that Kafka Connect gives them (KIP-298
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
@@ -13,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import NewTopic
 
 from frazil.model import Reject, TableName
+from frazil.records.odd_times import Headers, with_header
 from frazil.sources.kafka.admin_client import BrokerAdmin
 from frazil.sources.kafka.faults import QUIET, translate
 from frazil.sources.kafka.timeouts import for_an_answer
@@ -24,7 +26,45 @@ TABLE: Final = "__frazil.errors.table"
 STAGES: Final = {"convert": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
 """Kafka Connect's words for stages; what is not one of those is what its sinks do with a record."""
 
+_OF_RECORDS: Final = frozenset(
+    {
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_MSG_SIZE,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError._INVALID_DIFFERENT_RECORD,  # noqa: SLF001 (the library's names for its own codes)
+        KafkaError._INVALID_ARG,  # noqa: SLF001
+        KafkaError._BAD_MSG,  # noqa: SLF001
+    }
+)
+"""What brokers, and the client before them, have against single records or a batch of them."""
+
+_MOST_REFUSED: Final = 10_000
+"""Records that are refused before they are sent singly."""
+
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A rejected record in a form that it is sent in."""
+
+    reject: Reject
+    headers: Headers
+    timestamp: int = 0
+    """In ms since the epoch; 0 for the time at which it is sent."""
+
+    @classmethod
+    def timed(cls, reject: Reject, headers: Headers) -> _Letter:
+        """The record with the timestamp it was read with."""
+        return cls(reject, headers, reject.timestamp or 0)
+
+    def untimed(self) -> _Letter:
+        """The record with its timestamp in a header."""
+        timestamp = self.reject.timestamp
+        return _Letter(self.reject, self.headers if timestamp is None else with_header(self.headers, timestamp))
 
 
 class DeadLetterTopic:
@@ -46,21 +86,94 @@ class DeadLetterTopic:
         self._context = context
         self._producer: Producer | None = None
         self._failure: KafkaError | None = None
+        """Why the brokers take nothing, of what is being sent."""
 
-    def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> None:
-        """Send records, and wait until the brokers have them all.
+        self._refused: list[tuple[_Letter, KafkaError]] = []
+        """What they refused for what it is, or for what came in one batch with it."""
 
-        A record that is larger than brokers take stays where it is, and is named in the log.
+    def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> int:
+        """Send records, and wait until the brokers have all that the topic can take.
+
+        One refused record makes brokers refuse all that came in one batch with it. So those are sent again, one by
+        one: as they are, then without their timestamp, which becomes a header. A record that the topic takes in
+        neither form is named in the log; how many there are comes back.
 
         Raises:
             BrokerUnavailable, BrokerRefused: some of them are not there.
         """
         producer = self._producer = self._producer or self._made()
-        self._failure = None
-        for each in rejects:
-            self._send(producer, each, connector, table)
-            if self._failure is not None:
-                break
+        refused = 0
+        try:
+            for each in rejects:
+                self._produce(producer, _Letter.timed(each, self._headers(each, connector, table)))
+                if len(self._refused) >= _MOST_REFUSED:
+                    refused += self._send_singly(producer)
+                if self._failure is not None:
+                    break
+            refused += self._send_singly(producer)
+            return refused
+        finally:
+            self._refused.clear()
+            self._failure = None
+
+    def _send_singly(self, producer: Producer) -> int:
+        """Wait for what is on its way, and send what was refused by itself; how many records are not taken at all."""
+        self._flush(producer)
+        again = [each for each, _ in self._refused]
+        self._refused.clear()
+        return sum(not self._is_taken(producer, each) for each in again)
+
+    def _is_taken(self, producer: Producer, letter: _Letter) -> bool:
+        reject = letter.reject
+        for form in (letter, letter.untimed()):
+            self._produce(producer, form)
+            self._flush(producer)
+            if not self._refused:
+                return True
+            ((_, error),) = self._refused
+            self._refused.clear()
+        _log.warning(
+            "a rejected record is not taken by the dead-letter topic: it stays in its reject file",
+            dead_letters=self.topic,
+            topic=reject.partition.topic,
+            partition=reject.partition.partition,
+            offset=reject.offset,
+            cause=error.str(),
+        )
+        return False
+
+    def _produce(self, producer: Producer, letter: _Letter) -> None:
+        def hear(error: KafkaError | None, _: Any) -> None:
+            if error is not None:
+                self._note(error, letter)
+
+        while True:
+            try:
+                producer.produce(
+                    self.topic,
+                    letter.reject.value,
+                    letter.reject.key,
+                    headers=[*letter.headers],
+                    timestamp=letter.timestamp,
+                    on_delivery=hear,
+                )
+            except BufferError:
+                producer.poll(0.1)
+            except KafkaException as error:
+                self._note(error.args[0], letter)
+                return
+            else:
+                producer.poll(0)
+                return
+
+    def _note(self, error: KafkaError, letter: _Letter) -> None:
+        if error.code() in _OF_RECORDS:
+            self._refused.append((letter, error))
+        else:
+            self._failure = error
+
+    def _flush(self, producer: Producer) -> None:
+        """Wait until the brokers have answered; raises what `send` does."""
         left = producer.flush(for_an_answer(self._client) * 2)
         if self._failure is None and left:
             self._failure = KafkaError(KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 (the library's name for its own code)
@@ -68,36 +181,8 @@ class DeadLetterTopic:
             producer.purge()
             raise translate(KafkaException(self._failure), self._brokers, f"take rejected records to {self.topic}")
 
-    def _send(self, producer: Producer, reject: Reject, connector: str, table: TableName) -> None:
-        headers = [*reject.headers, *(context_of(reject, connector, table) if self._context else ())]
-        while True:
-            try:
-                producer.produce(
-                    self.topic,
-                    reject.value,
-                    reject.key,
-                    headers=headers,
-                    timestamp=reject.timestamp or 0,
-                    on_delivery=self._hear,
-                )
-            except BufferError:
-                producer.poll(0.1)
-            except KafkaException as error:
-                self._note(error.args[0], f"{reject.partition}, offset {reject.offset}")
-                return
-            else:
-                producer.poll(0)
-                return
-
-    def _hear(self, error: KafkaError | None, message: Any) -> None:
-        if error is not None:
-            self._note(error, f"a record of {len(message)} bytes")
-
-    def _note(self, error: KafkaError, what: str) -> None:
-        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            _log.warning("a rejected record is too large for the dead-letter topic", topic=self.topic, record=what)
-        else:
-            self._failure = error
+    def _headers(self, reject: Reject, connector: str, table: TableName) -> Headers:
+        return (*reject.headers, *(context_of(reject, connector, table) if self._context else ()))
 
     def _made(self) -> Producer:
         admin = BrokerAdmin(self._client, "read_uncommitted")

@@ -51,16 +51,21 @@ class LetterStream(Generic[Read]):
     def __init__(self, writer: StreamWriter) -> None:
         """Send with a writer of the stream."""
         self._writer = writer
+        self._too_large = 0
+        """Of the records sent last."""
 
-    def send(self, records: Iterable[Read], connector: str, table: TableName) -> None:
-        """Send records, and wait until the stream has them all.
+    def send(self, records: Iterable[Read], connector: str, table: TableName) -> int:
+        """Send records, and wait until the stream has all that it can take.
 
-        A record that is larger than the stream takes stays where it is, and is named in the log.
+        A record that is larger than the stream takes stays where it is, and is named in the log; how many there are
+        comes back.
 
         Raises:
             StreamUnavailable, StreamRefused: some of them are not there.
         """
+        self._too_large = 0
         self._writer.put(self._fitting(records, self._writer.largest(), connector, table))
+        return self._too_large
 
     def close(self) -> None:
         """Wait for nothing any more."""
@@ -72,6 +77,7 @@ class LetterStream(Generic[Read]):
             if letter.size <= largest:
                 yield letter
                 continue
+            self._too_large += 1
             _log.warning(
                 self.too_large,
                 connector=connector,

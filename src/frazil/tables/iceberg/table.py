@@ -58,6 +58,9 @@ _MERGE_EVERY: Final = 50
 _RENEW_AFTER: Final = 300.0
 """Seconds after which a table is loaded again for its credentials: no store gives any for less than 15 minutes."""
 
+_NO_FILE: Final = frozenset({"NotFoundException", "FileNotFoundException", "NoSuchKeyException"})
+"""What Iceberg's FileIOs throw where there is no file: their own exception, or that of the store's client."""
+
 _OTHER_UUID: Final = re.compile(r"UUID does not match: current=(\S+) != refreshed=(\S+)")
 """What Iceberg says when the table of a name became another one."""
 
@@ -368,7 +371,7 @@ class Table:
             raise CatalogUnavailable(f"write {path}", java_message(error)) from error
 
     def read_file(self, path: str) -> bytes:
-        """Read a small file."""
+        """Read a small file; raises what `frazil.tables.base.WritableTable.read_file` does."""
         try:
             stream = self.java.io().newInputFile(path).newStream()
             try:
@@ -376,6 +379,8 @@ class Table:
             finally:
                 stream.close()
         except java_errors() as error:
+            if java_class(error) in _NO_FILE:
+                raise FileNotFoundError(path) from error
             raise CatalogUnavailable(f"read {path}", java_message(error)) from error
 
     def referred_to(self, names: Collection[str], deadline: float) -> set[str]:

@@ -9,7 +9,7 @@ topic, value or pipe leads there, so that no producer can forge a reject.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from frazil.model import Column, IcebergType, ListType, Primitive, StructType, TableName
@@ -110,16 +110,12 @@ def columns_in(state: TableState) -> tuple[Column, ...]:
     return columns(known[0], known[1]) if len(known) == 2 else columns(PARTITIONS["int32"], PARTITIONS["int64"])
 
 
-def missing(lists: Iterable[OutboxList], newest: str | None) -> list[OutboxList]:
-    """The lists that a table does not have yet, oldest first.
+def missing(lists: Sequence[OutboxList], newest: str | None) -> list[OutboxList]:
+    """The lists that a table does not have yet, the oldest first.
 
     Args:
-        lists: those that are not delivered, newest first.
+        lists: those that are not delivered, the oldest first.
         newest: the commit of the newest list that it has; None for none.
     """
-    found: list[OutboxList] = []
-    for each in lists:
-        if each.commit == newest:
-            break
-        found.append(each)
-    return found[::-1]
+    known = [number for number, each in enumerate(lists) if each.commit == newest]
+    return [*lists[known[-1] + 1 :]] if known else [*lists]

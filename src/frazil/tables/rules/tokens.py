@@ -7,7 +7,8 @@ the connector commits and, mirrored in the same swap, in a table property of the
      "opener": "host-7 (pid 4711)", "epoch": 7, "snapshot-seq": 41,
      "topics": {"orders": {"cluster": "<id>", "id": "<topic id>", "channels": {…}}},
      "last-error": {"topic": "orders", "partition": 0, "offset": 17, "reason": "…"}, "rejects": "<path>",
-     "dropped": {"colour": 120}, "output": "<path>", "output-sent": "<path>"}
+     "dropped": {"colour": 120}, "output": "<path>", "output-sent": "<path>",
+     "reached": {"dead letters": "<path>"}, "set-aside": ["<path>"], "refused": {"dead letters": 3}}
 
 How channels are written is for `frazil.tables.rules.channels`, what a token means for the source of that kind.
 """
@@ -63,10 +64,6 @@ class Identified(Protocol):
     def id(self) -> str:
         """The topic's own id."""
 
-    @property
-    def retention(self) -> int | None:
-        """How long its records are kept, in ms; None where their places tell which are gone."""
-
 
 @dataclass(frozen=True, slots=True)
 class TopicTokens:
@@ -79,9 +76,6 @@ class TopicTokens:
 
     routes: Mapping[str, str] = field(default_factory=dict)
     """The names of the tables that records of the topic are routed to, by value; in the topic's own table only."""
-
-    retention: int | None = None
-    """How long the source kept its records when it was looked at last, in ms; None where places tell what is gone."""
 
     def tokens(self) -> list[str | None]:
         """The tokens alone, in that order."""
@@ -110,7 +104,17 @@ class Tokens:
     topics: Mapping[str, TopicTokens] = field(default_factory=dict)
     last_error: Mapping[str, Any] | None = None
     rejects: str | None = None
-    """Path of the newest reject list that is not delivered."""
+    """Path of the newest reject list that has not come to all places that rejects go to."""
+
+    reached: Mapping[str, str] = field(default_factory=dict)
+    """By place, the path of the newest of these lists that has come there; none for a place that lacks all of them."""
+
+    set_aside: tuple[str, ...] = ()
+    """Lists and files of rejected and accepted records that could not be read: whoever operates the connector looks
+    at them."""
+
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """By place, how many records it took in no form; they are in their files alone."""
 
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Values of keys that the table has no column for, counted by key since the connector first opened it."""
@@ -160,9 +164,8 @@ class Tokens:
         topics = dict(self.topics)
         for name, replaced in by_topic.items():
             known = self.topics.get(name)
-            kept = known or TopicTokens(of[name].cluster, of[name].id, {}, retention=of[name].retention)
-            together = {**kept.channels, **replaced}
-            topics[name] = replace(kept, cluster=of[name].cluster, id=of[name].id, channels=together)
+            kept = TopicTokens(of[name].cluster, of[name].id, {}, known.routes if known else {})
+            topics[name] = replace(kept, channels={**(known.channels if known else {}), **replaced})
         return replace(self, topics=topics)
 
 
@@ -186,7 +189,6 @@ def encode(tokens: Tokens) -> str:
             name: {
                 "cluster": topic.cluster,
                 "id": topic.id,
-                **({} if topic.retention is None else {"retention": topic.retention}),
                 "channels": channels.encode(topic.channels),
                 **({"routes": dict(topic.routes)} if topic.routes else {}),
             }
@@ -201,6 +203,12 @@ def encode(tokens: Tokens) -> str:
         document["output"] = tokens.output
     if tokens.output_sent is not None:
         document["output-sent"] = tokens.output_sent
+    if tokens.reached:
+        document["reached"] = dict(tokens.reached)
+    if tokens.set_aside:
+        document["set-aside"] = list(tokens.set_aside)
+    if tokens.refused:
+        document["refused"] = dict(tokens.refused)
     # Of numbers, most matches are by chance and short: their digits take less room than they do.
     packer = zlib.compressobj(9, strategy=zlib.Z_FILTERED)
     return base64.b64encode(packer.compress(orjson.dumps(document)) + packer.flush()).decode()
@@ -225,11 +233,7 @@ def decode(text: str) -> Tokens:
             snapshot_seq=document["snapshot-seq"],
             topics={
                 name: TopicTokens(
-                    topic["cluster"],
-                    topic["id"],
-                    channels.decode(topic["channels"]),
-                    topic.get("routes", {}),
-                    topic.get("retention"),
+                    topic["cluster"], topic["id"], channels.decode(topic["channels"]), topic.get("routes", {})
                 )
                 for name, topic in document["topics"].items()
             },
@@ -238,6 +242,9 @@ def decode(text: str) -> Tokens:
             dropped=document.get("dropped", {}),
             output=document.get("output"),
             output_sent=document.get("output-sent"),
+            reached=document.get("reached", {}),
+            set_aside=tuple(document.get("set-aside", ())),
+            refused=document.get("refused", {}),
             source=document["source"],
         )
     except (binascii.Error, zlib.error, AttributeError, KeyError, TypeError) as error:
