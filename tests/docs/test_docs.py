@@ -19,6 +19,7 @@ from frazil.config import connector_classes, load, properties
 from frazil.config.known_keys import NOT_YET
 from frazil.config.settings import setting_keys
 from frazil.cycle.branches import ROUTE
+from frazil.cycle.known_schemas import PROPERTY as KNOWN_SCHEMAS
 from frazil.errors import FrazilError, InvalidConfiguration
 from frazil.model import EVOLUTION
 from frazil.snowflake.definitions.options import ERROR_LOGGING
@@ -82,6 +83,7 @@ def test_every_name_of_frazils_code_exists(page: Path) -> None:
         LENGTHS,
         REJECTS_OF,
         ROUTE,
+        KNOWN_SCHEMAS,
     }
     names = {span for span in spans(page) if _DOTTED.fullmatch(span)} - not_code
 

@@ -112,6 +112,31 @@ def test_a_registry_that_does_not_answer_is_waited_for_and_nothing_is_lost(
     assert [row["id"] for row in rows(topic)] == [0, 1, 2, 3, 4]
 
 
+def test_another_schema_for_a_known_id_after_a_restart_stops_the_connector_without_a_wrong_row(
+    connect, topic, rows, broker: KafkaBroker, registry: SchemaRegistry
+):
+    fields = [{"name": "id", "type": "int"}]
+    before, after = (
+        {"type": "record", "name": "R", "fields": [{**each, "name": name} for each in fields]} for name in ("id", "x")
+    )
+    number = registry.register(f"{topic}-value", json.dumps(before))
+    produce(broker.bootstrap_servers, topic, [avro(number, before, {"id": 1})])
+    connector = connect(topic, **of_registry(registry, AVRO))
+    caught_up(connector)
+    connector.stop()
+
+    registry.schemas[number] = {**registry.schemas[number], "schema": json.dumps(after)}
+    produce(broker.bootstrap_servers, topic, [avro(number, before, {"id": 2})])
+    # Workers keep what they know for a minute, by the converter's settings.
+    again = connect(topic, **of_registry(registry, AVRO), **{"value.converter.ignore.default.for.nullables": "false"})
+    until_state(again, "FAILED")
+
+    assert again.error is not None
+    assert again.error.code == "registry_changed"
+    assert [row["id"] for row in rows(topic)] == [1]
+    assert "x" not in rows(topic)[0]
+
+
 def test_a_registry_that_refuses_stops_the_connector_with_what_to_check(
     connect, topic, broker: KafkaBroker, registry: SchemaRegistry
 ):

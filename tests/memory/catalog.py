@@ -217,7 +217,7 @@ class MemoryTarget:
         self._table.evolve(remaining(change, self._state.schema))
         self._state = self._table.state
 
-    def replace_property(self, key: str, before: str, after: str) -> None:
+    def replace_property(self, key: str, before: str | None, after: str) -> None:
         """Give a property another value, unless another writer changed it since it was `before`."""
         self.refresh()
         if self._state.property(key) == before:

@@ -14,6 +14,7 @@ from frazil.cycle.data_loss import DataLossPolicy
 from frazil.cycle.evolving import Evolving
 from frazil.cycle.identity import require_same_topics
 from frazil.cycle.job import Job
+from frazil.cycle.known_schemas import remember
 from frazil.cycle.planning import described, gathered, spread
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
@@ -98,7 +99,9 @@ class Staging:
             failed[failure.table] = self._failed(failure, planned)
         self._set.fail(failed)
         self._source.require_answers()
-        return self._of_working(task for task in staged if not task.failure)
+        done = self._of_working(task for task in staged if not task.failure)
+        self._set.fail(remember(done, self._set.working()))
+        return self._of_working(done)
 
     def _of_working(self, staged: Iterable[Staged]) -> list[Staged]:
         return only(staged, self._set.working())

@@ -28,7 +28,7 @@ from frazil.errors.imports import (
 )
 from frazil.errors.pipes import ExplainRefused, PipeBroken, PipeGone, PipeRefused
 from frazil.errors.records import InvalidRecord, UnfitValue
-from frazil.errors.registries import RegistryRefused, RegistryUnavailable
+from frazil.errors.registries import RegistryChanged, RegistryRefused, RegistryUnavailable
 from frazil.errors.replays import LedgerUnreadable, ReplayRefused
 from frazil.errors.resets import OwnerRuns, ResetRefused
 from frazil.errors.sources import (
@@ -151,6 +151,7 @@ __all__ = [
     "RecordsExpired",
     "RecordsReplaced",
     "RecordsSkipped",
+    "RegistryChanged",
     "RegistryRefused",
     "RegistryUnavailable",
     "ReplayRefused",

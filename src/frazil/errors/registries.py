@@ -18,6 +18,21 @@ class RegistryUnavailable(Transient):
         self.cause = cause
 
 
+class RegistryChanged(Terminal):
+    """A schema registry gives another schema for an id than it gave before."""
+
+    code = "registry_changed"
+
+    def __init__(self, registry: str, number: int, table: str, remembered: str) -> None:
+        super().__init__(
+            f"the schema registry at {registry} gives another schema for the id {number} than the one that rows of "
+            f"{table} were read by. Restore the registry's schemas; or, if the new one is right for all records to "
+            f"come, remove the property {remembered} from the table and start the connector again."
+        )
+        self.registry = registry
+        self.number = number
+
+
 class RegistryRefused(Terminal):
     """A schema registry does not let us read schemas."""
 

@@ -127,6 +127,9 @@ class Staged:
     """Values by which records are routed and that have no table yet, by the names generated for them; then there are no
     files."""
 
+    schemas: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    """What tells the schemas that records were read by from others, by the registry's address and their id."""
+
     repeated: bool = False
     """Whether Spark may have run the task more than once: other attempts may have left files, or still write some."""
 

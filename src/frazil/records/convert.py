@@ -34,7 +34,7 @@ from frazil.records.converters import (
     Part,
     StringConverter,
 )
-from frazil.records.decoders import decoder
+from frazil.records.decoders import decoder, schemas_of
 from frazil.records.headers import converted as converted_headers
 from frazil.records.headers import unique
 from frazil.records.rejects import RejectReason, Rejects, rejects_of
@@ -139,8 +139,15 @@ class RecordConverter:
         self._value = _converter(conversion.value_converter, "value", types)
         self._key = _converter(conversion.key_converter, "key")
         self._header = _converter(conversion.header_converter, "header")
+        specs = (conversion.value_converter, conversion.key_converter, conversion.header_converter)
+        self._decoders = [decoder(each) for each in specs if each.kind not in CONVERTERS]
         looking, self._transforms = arranged(conversion)
         self._changing = Changing(conversion, looking, types) if looking else None
+
+    @property
+    def schemas(self) -> Mapping[str, Mapping[int, str]]:
+        """What tells the schemas that records were read by from others, by the registry's address and their id."""
+        return schemas_of(self._decoders)
 
     def convert(self, batch: pa.RecordBatch, now: int) -> Converted:
         """Convert some records.

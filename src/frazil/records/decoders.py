@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from frazil.model import ConverterSpec
@@ -77,6 +77,16 @@ def decoder(spec: ConverterSpec) -> Decoder:
         found = own(spec.kind, spec.options) if ":" in spec.kind else DECODERS[spec.kind](spec.options)
         _kept[key] = now, found
     return found
+
+
+def schemas_of(decoders: Iterable[Decoder]) -> dict[str, dict[int, str]]:
+    """What tells the schemas that decoders got from registries from others, by the registry's address and their id."""
+    found: dict[str, dict[int, str]] = {}
+    for each in decoders:
+        registry: Any = getattr(each, "registry", None)
+        if registry is not None:
+            found.setdefault(registry.url, {}).update(registry.fingerprints())
+    return {address: schemas for address, schemas in found.items() if schemas}
 
 
 def checked(spec: ConverterSpec) -> list[str]:

@@ -79,6 +79,11 @@ class Chunks:
             self._write()
 
     @property
+    def schemas(self) -> Mapping[str, Mapping[int, str]]:
+        """See `RecordConverter.schemas`."""
+        return self._converter.schemas
+
+    @property
     def new_values(self) -> Mapping[str, str]:
         """None: what goes to all tables is not routed."""
         return {}

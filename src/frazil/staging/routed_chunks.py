@@ -56,6 +56,11 @@ class RoutedChunks:
         self._parsed: Counter[tuple[TableName, PartitionId]] = Counter()
 
     @property
+    def schemas(self) -> Mapping[str, Mapping[int, str]]:
+        """See `RecordConverter.schemas`."""
+        return self._converter.schemas
+
+    @property
     def new_values(self) -> Mapping[str, str]:
         """The values without a table, by the names that were generated for them."""
         return self._router.new

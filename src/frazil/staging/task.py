@@ -199,7 +199,10 @@ class _Stage:
                 tables.append(self._finished(part, read[part.shape.table], restaged=restaged))
             except Exception as error:
                 raise TableFailed(part.shape.table) from error
-        return Staged(reader.ranges, tuple(tables), seconds=dict(self._stopwatch.seconds), new_values=new_values)
+        seconds = dict(self._stopwatch.seconds)
+        # All of them have the same converters.
+        schemas = chunks[0].schemas if chunks else {}
+        return Staged(reader.ranges, tuple(tables), seconds=seconds, new_values=new_values, schemas=schemas)
 
     def _finished(self, part: TableTask, read: Mapping[PartitionId, StagedRange], *, restaged: bool) -> StagedTable:
         writer = self._writers.get(part.shape.table)

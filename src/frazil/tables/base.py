@@ -115,7 +115,7 @@ class WritableTable(Protocol):
             CatalogUnavailable: they could not be changed.
         """
 
-    def replace_property(self, key: str, before: str, after: str) -> None:
+    def replace_property(self, key: str, before: str | None, after: str) -> None:
         """Give a property another value, unless another writer changed it since it was `before`; read the table anew.
 
         Raises:

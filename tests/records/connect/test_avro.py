@@ -258,3 +258,9 @@ def test_values_come_out_as_they_went_in(number: int, string: str | None, double
     schema = record(("i", "int"), ("s", ["null", "string"]), ("m", {"type": "map", "values": "double"}))
     value = {"i": number, "s": string, "m": doubles}
     assert json.loads(text(schema, value) or "") == value
+
+
+@pytest.mark.parametrize(("schema", "value"), [("int", 1), (record(("a", "string")), {"a": "x"})])
+def test_a_body_that_is_longer_than_its_value_was_written_by_another_schema(schema: Any, value: Any) -> None:
+    with pytest.raises(Unreadable, match="has 1 bytes more"):
+        text(schema, None, encoded(schema, value) + b"\0")

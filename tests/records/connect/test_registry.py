@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import ssl
+import struct
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from tests.support import certificates
 
 from frazil.config.converters import no_effect, problems, spec
 from frazil.errors import RegistryRefused, RegistryUnavailable
+from frazil.model import ConverterSpec
 from frazil.records.connect import registry as module
+from frazil.records.connect.avro import avro_decoder
 from frazil.records.connect.registry import RegisteredSchema, parted
 from frazil.records.connect.registry import registry as connect
 from frazil.records.connect.unreadable import Unreadable
+from frazil.records.decoders import decoder, schemas_of
 from frazil.testing.schema_registry import SchemaRegistry, served
 
 
@@ -309,3 +313,24 @@ def test_a_path_that_leads_nowhere_does_not_make_schemas_unknown(registry: Schem
 
     with pytest.raises(RegistryUnavailable, match="404"):
         connect({"schema.registry.url": f"{registry.url}/elsewhere"}).schema(number)
+
+
+def test_a_schema_is_told_from_others_however_it_is_written(registry: SchemaRegistry) -> None:
+    number = registry.register("orders-value", '{"type": "record", "name": "R", "fields": []}')
+
+    def found() -> dict[str, dict[int, str]]:
+        read = avro_decoder({"schema.registry.url": registry.url})
+        read.decode(struct.pack(">bi", 0, number))
+        return schemas_of([read])
+
+    first = found()
+    registry.schemas[number] = {**registry.schemas[number], "schema": '{"name":"R","fields":[],"type":"record"}'}
+    again = found()
+    registry.schemas[number] = {**registry.schemas[number], "schema": '{"type": "record", "name": "S", "fields": []}'}
+
+    assert list(first) == [registry.url]
+    assert first == again != found()
+
+
+def test_decoders_without_a_registry_tell_no_schemas() -> None:
+    assert schemas_of([decoder(ConverterSpec("json")), decoder(ConverterSpec("string"))]) == {}

@@ -76,9 +76,12 @@ class AvroReader:
             return body
         if self.check is not None:
             self.check(body)
-        return fastavro.schemaless_reader(
-            io.BytesIO(body), self.wire, None, return_record_name=True, return_record_name_override=True
+        stream = io.BytesIO(body)
+        found = fastavro.schemaless_reader(
+            stream, self.wire, None, return_record_name=True, return_record_name_override=True
         )
+        require_end(stream, body)
+        return found
 
     def _misread(self, error: BaseException) -> Unreadable:
         if isinstance(error, RecursionError):
@@ -87,6 +90,16 @@ class AvroReader:
             f"is no Avro of its schema {self.schema.name or self.schema.type.value!r}: "
             f"{type(error).__name__}: {str(error)!r}"
         )
+
+
+def require_end(stream: io.BytesIO, body: bytes) -> None:
+    """Require that a value takes all bytes of its body: what is longer was written by another schema.
+
+    Raises:
+        Unreadable: bytes are left.
+    """
+    if left := len(body) - stream.tell():
+        raise Unreadable(f"has {left} bytes more than a value of its Avro schema takes")
 
 
 def avro_reader(text: str, others: Mapping[str, Any] | None = None, nulls_stay: bool = False) -> AvroReader:

@@ -8,10 +8,10 @@ themselves) stay JSON without a schema; only what is marked as a type of Connect
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from frazil.records.connect.data import Schema, SchemaAndValue
+from frazil.records.connect.data import Schema, SchemaAndValue, Type
 from frazil.records.connect.exact_json import parsed
 from frazil.records.connect.json_schema_references import Documents
 from frazil.records.connect.json_schema_types import JsonSchema, keeps_all
@@ -19,6 +19,9 @@ from frazil.records.connect.json_text import Write, writer
 from frazil.records.connect.json_values import Read, reader
 from frazil.records.connect.registry import RegisteredSchema, Registry, parted, registry, schema_id
 from frazil.records.connect.unreadable import Unreadable
+
+_MOST_PARTS: Final = 100
+"""Parts of one schema that are kept."""
 
 
 class _Known(NamedTuple):
@@ -28,6 +31,8 @@ class _Known(NamedTuple):
     read: Read
     write: Write
     plain: Read
+    partly: dict[frozenset[str], Schema]
+    """The schema without fields of which values say more than it, by these fields."""
 
 
 @dataclass(slots=True)
@@ -49,9 +54,9 @@ class JsonSchemaDecoder:
         return self.text_and_schema(data)[0]
 
     def text_and_schema(self, data: bytes) -> tuple[str | None, Schema | None]:
-        """The same, and the schema if there is one."""
+        """The same, and the schema as far as it keeps all of the value."""
         schema, value, write = self._read(data)
-        return write(value), schema
+        return write(value), self._partly(data, value) if schema is None else schema
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""
@@ -68,6 +73,20 @@ class JsonSchemaDecoder:
         except RecursionError as error:
             raise Unreadable("is nested too deep") from error
 
+    def _partly(self, data: bytes, value: Any) -> Schema | None:
+        """The schema of a value that says more than it, with the fields that keep all of theirs."""
+        known = self._known(parted(data)[0])
+        if known.schema is None or known.schema.type is not Type.STRUCT or not isinstance(value, Mapping):
+            return None
+        fields = known.schema.fields
+        lost = frozenset(each.name for each in fields if not keeps_all(each.schema, value.get(each.name)))
+        if lost not in known.partly:
+            if len(known.partly) >= _MOST_PARTS:
+                known.partly.clear()
+            kept = tuple(each for each in fields if each.name not in lost)
+            known.partly[lost] = replace(known.schema, fields=kept)
+        return known.partly[lost]
+
     def _known(self, number: int) -> _Known:
         if number in self.known:
             return self.known[number]
@@ -79,7 +98,7 @@ class JsonSchemaDecoder:
         try:
             found = JsonSchema(Documents(documents), self.nulls_stay)
             schema = found.schema()
-            self.known[number] = _Known(schema, reader(schema), writer(schema), found.reader())
+            self.known[number] = _Known(schema, reader(schema), writer(schema), found.reader(), {})
         except RecursionError as error:
             raise Unreadable("has a JSON Schema that is nested too deep") from error
         return self.known[number]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import struct
 import time
 from collections.abc import Iterator, Mapping
@@ -49,6 +51,9 @@ _PEM: Final = {
 }
 """Options that hold a file's content, and those that name such a file."""
 
+_FINGERPRINT: Final = 16
+"""Hexadecimal digits that tell schemas apart: they are compared id by id."""
+
 _TLS: Final = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password")
 
 
@@ -82,6 +87,15 @@ class RegisteredSchema:
     references: tuple[tuple[str, str, int], ...] = ()
     """Name, subject and version of the schemas that it uses."""
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells it from other schemas, however its registry writes it."""
+        form: Any = self.text
+        with suppress(ValueError):
+            form = json.loads(self.text)
+        written = json.dumps([self.kind, form, sorted(self.references)], sort_keys=True)
+        return hashlib.sha256(written.encode()).hexdigest()[:_FINGERPRINT]
+
 
 @dataclass(slots=True)
 class Registry:
@@ -108,6 +122,10 @@ class Registry:
         if found is None:
             raise Unreadable(f"has the schema id '{number}', which the schema registry at {self.url} does not know")
         return found
+
+    def fingerprints(self) -> dict[int, str]:
+        """What tells the schemas that were given from others, by id."""
+        return {number: found.fingerprint for number, found in self.known.items() if found is not None}
 
     def require_reachable(self) -> None:
         """Raise unless the registry answers; a refusal is an answer, and so is that it does not know a schema.

@@ -13,7 +13,7 @@ from typing import Any, Final
 import fastavro
 
 from frazil.errors import RegistryRefused, RegistryUnavailable
-from frazil.records.connect.avro import MISREAD, definitions_of, parsed_schema
+from frazil.records.connect.avro import MISREAD, definitions_of, parsed_schema, require_end
 from frazil.records.connect.avro_bounds import bounds
 from frazil.records.connect.avro_container import blocks, opened
 from frazil.records.connect.avro_schema import Translation, refused
@@ -126,7 +126,9 @@ def _plain_reader(text: str, reader: str | None, others: Mapping[str, Any]) -> C
         if written.check is not None:
             written.check(body)
         try:
-            value = fastavro.schemaless_reader(io.BytesIO(body), before, after, return_record_name=True)
+            stream = io.BytesIO(body)
+            value = fastavro.schemaless_reader(stream, before, after, return_record_name=True)
+            require_end(stream, body)
             fastavro.schemaless_writer(resolved, after, value)
         except MISREAD as error:
             raise _misread(error) from error
@@ -150,9 +152,11 @@ def _read(kind: _Plain, body: bytes) -> Any:
     if kind.check is not None:
         kind.check(body)
     try:
+        stream = io.BytesIO(body)
         found = fastavro.schemaless_reader(
-            io.BytesIO(body), kind.wire, None, return_record_name=True, return_record_name_override=True
+            stream, kind.wire, None, return_record_name=True, return_record_name_override=True
         )
+        require_end(stream, body)
         return kind.convert(found)
     except Unreadable:
         raise

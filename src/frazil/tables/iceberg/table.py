@@ -268,7 +268,7 @@ class Table:
             update = update.makeColumnOptional(".".join(path))
         update.commit()
 
-    def replace_property(self, key: str, before: str, after: str) -> None:
+    def replace_property(self, key: str, before: str | None, after: str) -> None:
         """Give a property another value, unless another writer changed it since it was `before`; read the table anew.
 
         A catalog behind REST merges the change into what it has: there, a change of the same moment is overwritten.
