@@ -42,6 +42,7 @@ ROWS = (
     ("frazil.kinesis.discovery.interval.ms", "1000", "1s", None),
     ("errors.deadletterqueue.stream.name", "dead", "dead letters", None),
     ("frazil.output.stream", "out", "the output", None),
+    ("frazil.output.order", "None", "shard", "none"),
 )
 
 BESIDE: dict[str, Texts] = {

@@ -39,6 +39,7 @@ FAN_OUT_WINDOW: Final = "frazil.kinesis.fan.out.window.ms"
 DISCOVERY: Final = "frazil.kinesis.discovery.interval.ms"
 DEAD_LETTERS: Final = "errors.deadletterqueue.stream.name"
 OUTPUT: Final = "frazil.output.stream"
+OUTPUT_ORDER: Final = "frazil.output.order"
 
 SHARED: Final = "SHARED_THROUGHPUT"
 FAN_OUT: Final = "ENHANCED_FAN_OUT"
@@ -231,6 +232,13 @@ class KinesisSettings(SourceSettings):
     output_stream: Annotated[str | None, values.by(streams.name)] = Field(validation_alias=Keys(OUTPUT), default=None)
     """The stream that accepted records go on to, with their own bytes and partition keys, once they are committed: each
     at least once. It has to exist."""
+
+    output_order: Annotated[Literal["key", "none"], values.by(str.lower)] = Field(
+        validation_alias=Keys(OUTPUT_ORDER), default="key"
+    )
+    """Which accepted records come to the output stream in their order. `key`: those of a partition key, of which one is
+    under way at a time. `none`: where the stream refuses part of a request, what it refuses comes behind the rest;
+    faster where records have few keys."""
 
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from frazil.dev.kinesis import LocalKinesis
 from frazil.dev.kinesis.faults import Fault
 from frazil.errors import StreamRefused, StreamUnavailable
-from frazil.sources.kinesis.writing import MOST_BYTES, MOST_RECORDS, Letter, StreamWriter, batches
+from frazil.sources.kinesis.writing import MOST_BYTES, MOST_RECORDS, Letter, StreamWriter, Waiting
 from frazil.testing.topics import wait_until
 
 THROTTLED = "ProvisionedThroughputExceededException"
@@ -55,16 +56,60 @@ def found_in(local: LocalKinesis, stream: str) -> list[Letter]:
     return found
 
 
-@given(st.lists(st.sampled_from([0, 1, 1 << 19, 1 << 20, MOST_BYTES - 1]), max_size=1200))
-def test_requests_have_all_records_in_order_and_never_more_than_one_takes(sizes: list[int]) -> None:
-    data = {size: bytes(size) for size in set(sizes)}
-    letters = [Letter("k", data[size]) for size in sizes]
+LINES = [None, "a", "b", "c"]
 
-    requests = [*batches(letters)]
 
-    assert [letter for request in requests for letter in request] == letters
-    assert all(1 <= len(request) <= MOST_RECORDS for request in requests)
-    assert all(sum(letter.size for letter in request) <= MOST_BYTES for request in requests)
+def refused(request: Mapping[int, Letter], choose: Callable[[int], bool]) -> set[int]:
+    """The numbers of a request's records that a stream refuses."""
+    return {number for number in request if choose(number)}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 1, 1 << 19, 1 << 20, MOST_BYTES - 1]), st.sampled_from(LINES)), max_size=300)
+)
+def test_requests_have_all_records_once_and_never_more_than_one_takes(given_: list[tuple[int, str | None]]) -> None:
+    data = {size: bytes(size) for size, _ in given_}
+    letters = [Letter("k", data[size], line) for size, line in given_]
+    waiting, sent = Waiting(letters), []
+
+    while request := waiting.request():
+        assert len(request) <= MOST_RECORDS
+        assert sum(letter.size for letter in request.values()) <= MOST_BYTES
+        sent += [*request.items()]
+        waiting.remove(request.keys())
+
+    assert sorted(sent) == [*enumerate(letters)]
+    assert [number for number, letter in sent if letter.line is None] == [
+        number for number, letter in enumerate(letters) if letter.line is None
+    ]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=200), st.randoms(use_true_random=False))
+def test_records_of_a_line_come_in_their_order_whatever_is_refused(lines: list[str | None], chance: Random) -> None:
+    letters = [Letter("k", b"%d" % number, line) for number, line in enumerate(lines)]
+    waiting = Waiting(letters)
+    stream: list[Letter] = []
+
+    while request := waiting.request():
+        missing = refused(request, lambda _: chance.random() < 0.4)
+        stream += [letter for number, letter in request.items() if number not in missing]
+        waiting.remove(request.keys() - missing)
+
+    assert sorted(stream, key=lambda each: int(each.data)) == letters
+    for line in set(lines) - {None}:
+        assert [each for each in stream if each.line == line] == [each for each in letters if each.line == line]
+
+
+def test_few_records_are_taken_before_they_are_needed() -> None:
+    taken = []
+
+    def endless() -> Iterator[Letter]:
+        while True:
+            taken.append(1)
+            yield Letter("k", b"", "k")
+
+    assert len(Waiting(endless()).request()) == 1
+    assert len(taken) <= 10 * MOST_RECORDS
 
 
 def test_the_bytes_of_a_key_count_not_its_characters() -> None:
@@ -78,6 +123,23 @@ def test_records_that_fail_for_themselves_are_put_again_and_only_those(local: Lo
 
     assert failing.happened == 40
     assert sorted(found_in(local, stream), key=lambda each: int(each.data)) == numbered(100)
+
+
+def test_records_of_a_key_are_in_the_stream_in_their_order_though_it_refuses_some_of_them(
+    local: LocalKinesis, stream: str
+) -> None:
+    letters = [Letter(f"key {n % 50}", str(n).encode(), f"key {n % 50}") for n in range(400)]
+    local.faults.chance.seed(7)
+    failing = Fault(THROTTLED, operations=("PutRecords",), stream=stream, each_record=True, fraction=0.2, times=60)
+    with local.faults.during(failing):
+        writer(local, stream).put(letters)
+
+    assert failing.happened == 60
+    by_key: dict[str, list[int]] = {}
+    for each in found_in(local, stream):
+        by_key.setdefault(each.key, []).append(int(each.data))
+    assert sum(map(len, by_key.values())) == len(letters)
+    assert all(numbers == sorted(numbers) for numbers in by_key.values())
 
 
 @pytest.mark.parametrize("error", [THROTTLED, "InternalFailure", "ServiceUnavailable", "KMSThrottlingException"])

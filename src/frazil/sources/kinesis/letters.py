@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 import structlog
@@ -73,7 +74,7 @@ class LetterStream(Generic[Read]):
 
     def _fitting(self, records: Iterable[Read], largest: int, connector: str, table: TableName) -> Iterator[Letter]:
         for each in records:
-            letter = letter_of(each)
+            letter = self._letter(each)
             if letter.size <= largest:
                 yield letter
                 continue
@@ -88,6 +89,10 @@ class LetterStream(Generic[Read]):
                 largest=largest,
                 **self._also(each),
             )
+
+    def _letter(self, record: Read) -> Letter:
+        """The record as it is put; see `Letter.line`."""
+        return letter_of(record)
 
     def _also(self, record: Read) -> Mapping[str, str]:  # noqa: ARG002 (nothing is known of just any record)
         """What else is told of a record that is too large."""
@@ -110,6 +115,16 @@ class OutputStream(LetterStream[OutputRecord]):
     """A stream that accepted records go on to."""
 
     too_large = "an accepted record is too large for the output stream: it is in the table alone"
+
+    def __init__(self, writer: StreamWriter, *, keeps_order: bool = True) -> None:
+        """Send with a writer of the stream; `keeps_order` is whether records of a partition key stay in their order."""
+        super().__init__(writer)
+        self._keeps_order = keeps_order
+
+    def _letter(self, record: OutputRecord) -> Letter:
+        letter = letter_of(record)
+        # Records without a key had no order among themselves to keep.
+        return replace(letter, line=letter.key) if self._keeps_order and record.key else letter
 
 
 def letter_of(record: ReadRecord) -> Letter:

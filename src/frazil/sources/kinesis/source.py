@@ -57,6 +57,9 @@ class Reading:
     output: str | None = None
     """The stream that accepted records go on to."""
 
+    keeps_output_order: bool = True
+    """Whether records of a partition key come there in their order, one at a time."""
+
 
 class KinesisSource:
     """Streams of one region, as one connector reads them; see `frazil.sources.base.Source`."""
@@ -88,7 +91,7 @@ class KinesisSource:
         """Seconds between two looks at a quiet shard; None where its records are sent."""
         dead_letters, output = reading.dead_letters, reading.output
         self._dead_letters = DeadLetterStream(self._writer(dead_letters)) if dead_letters else None
-        self._output = OutputStream(self._writer(output)) if output else None
+        self._output = OutputStream(self._writer(output), keeps_order=reading.keeps_output_order) if output else None
 
     def discover(self) -> Mapping[str, TopicFacts]:
         names = self._reading.streams
@@ -302,7 +305,7 @@ def open_source(settings: ConnectorSettings, own: KinesisSettings) -> KinesisSou
     """The streams of a connector."""
     initial = InitialPosition(own.initial_position, own.initial_timestamp_ms)
     discovery = own.discovery_interval_ms / 1000
-    streams = (own.dead_letter_stream, own.output_stream)
+    streams = (own.dead_letter_stream, own.output_stream, own.output_order == "key")
     return KinesisSource(own.client, Reading(own.topics, own.topics_regex, initial, discovery, *streams))
 
 

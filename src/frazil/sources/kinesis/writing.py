@@ -2,6 +2,8 @@
 
 The service takes the records of one request each for itself: some may be in the stream, and others not. Those are put
 again. A request whose answer is lost is made again as a whole, so records may be there twice, and none is missing.
+
+The service may refuse a record of a request and take a later one. So no request has two records whose order counts.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +26,12 @@ MOST_RECORDS: Final = 500
 
 MOST_BYTES: Final = 10 << 20
 """Bytes of data and partition keys in one request."""
+
+_WINDOW: Final = 4 * MOST_RECORDS
+"""Records among which those of the next request are looked for."""
+
+_WINDOW_BYTES: Final = 2 * MOST_BYTES
+"""Bytes of them."""
 
 PATIENCE: Final = 30.0
 """Seconds without any record taken after which it is given up."""
@@ -44,6 +52,8 @@ class Letter:
 
     key: str
     data: bytes
+    line: str | None = None
+    """Records of one line come to the stream in their order; None: the order of this one does not count."""
 
     @property
     def size(self) -> int:
@@ -88,10 +98,21 @@ class StreamWriter:
         Raises:
             StreamUnavailable, StreamRefused: some are not there.
         """
-        for batch in batches(letters):
+        waiting = Waiting(letters)
+        failures, progress = 0, time.monotonic()
+        while request := waiting.request():
             if self._closed.is_set():
                 raise StreamUnavailable(self._address, self._action, "the connector stops")
-            self._put_all(batch)
+            missing, cause = self._put_once(request)
+            waiting.remove(request.keys() - missing)
+            if len(missing) < len(request):
+                failures, progress = 0, time.monotonic()
+            if not missing:
+                continue
+            if time.monotonic() - progress > self._patience:
+                raise StreamUnavailable(self._address, self._action, cause)
+            self._pause(failures, cause)
+            failures += 1
 
     def close(self) -> None:
         """Have whoever waits to put something again give it up."""
@@ -104,37 +125,26 @@ class StreamWriter:
             raise self._translated(error) from error
         return int(answer["StreamDescriptionSummary"].get("MaxRecordSizeInKiB", _USUAL_KIB)) * 1024
 
-    def _put_all(self, left: list[Letter]) -> None:
-        failures, progress = 0, time.monotonic()
-        while True:
-            failed, cause = self._put_once(left)
-            if not failed:
-                return
-            if len(failed) < len(left):
-                failures, progress = 0, time.monotonic()
-            left = failed
-            if time.monotonic() - progress > self._patience:
-                raise StreamUnavailable(self._address, self._action, cause)
-            wait = min(_LONGEST, _SHORTEST * 2**failures)
-            failures += 1
-            # Half to all of it, lest those come back together that failed together.
-            if self._closed.wait(random.uniform(wait / 2, wait)):  # noqa: S311 (it keeps nothing secret)
-                raise StreamUnavailable(self._address, self._action, f"the connector stops; at last {cause}")
+    def _pause(self, failures: int, cause: str) -> None:
+        wait = min(_LONGEST, _SHORTEST * 2**failures)
+        # Half to all of it, lest those come back together that failed together.
+        if self._closed.wait(random.uniform(wait / 2, wait)):  # noqa: S311 (it keeps nothing secret)
+            raise StreamUnavailable(self._address, self._action, f"the connector stops; at last {cause}")
 
-    def _put_once(self, letters: list[Letter]) -> tuple[list[Letter], str]:
-        """The records that are not there after one request, and why the first of them is not."""
-        records = [{"Data": each.data, "PartitionKey": each.key} for each in letters]
+    def _put_once(self, request: Mapping[int, Letter]) -> tuple[set[int], str]:
+        """The numbers of the records that are not there after one request, and why the first of them is not."""
+        records = [{"Data": each.data, "PartitionKey": each.key} for each in request.values()]
         try:
             answer = self._client.put_records(StreamName=self.stream, Records=records)
             with reading("PutRecords"):
-                answered = list(zip(letters, answer["Records"], strict=True))
+                answered = list(zip(request, answer["Records"], strict=True))
         except (ClientError, BotoCoreError) as error:
             if not faults.passes(error):
                 raise self._translated(error) from error
-            return letters, faults.cause(error)
-        missing = [(letter, said) for letter, said in answered if _failed(said)]
-        causes = (f"{said['ErrorCode']}: {said.get('ErrorMessage', '')}" for _, said in missing)
-        return [letter for letter, _ in missing], next(causes, "")
+            return {*request}, faults.cause(error)
+        missing = {number: said for number, said in answered if _failed(said)}
+        causes = (f"{said['ErrorCode']}: {said.get('ErrorMessage', '')}" for said in missing.values())
+        return {*missing}, next(causes, "")
 
     def _translated(self, error: ClientError | BotoCoreError) -> FrazilError:
         if faults.code(error) == faults.GONE:
@@ -142,18 +152,44 @@ class StreamWriter:
         return faults.translate(error, self._address, self._action)
 
 
-def batches(letters: Iterable[Letter]) -> Iterator[list[Letter]]:
-    """Records in their order, as many together as one request takes."""
-    batch: list[Letter] = []
-    size = 0
-    for letter in letters:
-        if batch and (len(batch) == MOST_RECORDS or size + letter.size > MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(letter)
-        size += letter.size
-    if batch:
-        yield batch
+class Waiting:
+    """Records that are not in a stream yet, by a number that rises; only some of them are in memory."""
+
+    def __init__(self, letters: Iterable[Letter]) -> None:
+        """Take records in their order."""
+        self._more = enumerate(letters)
+        self._there: dict[int, Letter] = {}
+        self._bytes = 0
+
+    def request(self) -> dict[int, Letter]:
+        """As many of them as one request takes, the first of each line; none if none is left."""
+        self._fill()
+        found: dict[int, Letter] = {}
+        lines: set[str] = set()
+        size = 0
+        for number, letter in self._there.items():
+            if letter.line in lines:
+                continue
+            if found and (len(found) == MOST_RECORDS or size + letter.size > MOST_BYTES):
+                break
+            found[number] = letter
+            size += letter.size
+            if letter.line is not None:
+                lines.add(letter.line)
+        return found
+
+    def remove(self, numbers: Collection[int]) -> None:
+        """Forget records: the stream has them."""
+        for number in numbers:
+            self._bytes -= self._there.pop(number).size
+
+    def _fill(self) -> None:
+        while len(self._there) < _WINDOW and self._bytes < _WINDOW_BYTES:
+            number, letter = next(self._more, (None, None))
+            if number is None or letter is None:
+                return
+            self._there[number] = letter
+            self._bytes += letter.size
 
 
 def _failed(said: dict[str, Any]) -> bool:
