@@ -100,7 +100,8 @@ def test_rejected_records_go_to_the_dead_letter_topic_as_they_came(connect, topi
     caught_up(connector)
     for values in ([b'{"n": "x"}', '{"n": 2}'], [b"\xff"]):
         keys = [b"k"] * len(values)
-        produce(broker.bootstrap_servers, topic, values, keys=keys, headers=[("h", b"1")], timestamp=at)
+        own = [("h", b"1"), ("__connect.errors.topic", b"payments")]
+        produce(broker.bootstrap_servers, topic, values, keys=keys, headers=own, timestamp=at)
         caught_up(connector)
 
     wait_until(lambda: len(read(broker.bootstrap_servers, dead)) == 2, "both rejected records")
@@ -108,8 +109,9 @@ def test_rejected_records_go_to_the_dead_letter_topic_as_they_came(connect, topi
 
     assert (first.value(), first.key(), first.timestamp()[1]) == (b'{"n": "x"}', b"k", at)
     assert second.value() == b"\xff"
-    (name, value), *context = first.headers()
-    assert (name, value) == ("h", b"1")
+    plain, forged, *context = first.headers()
+    assert (plain, forged) == (("h", b"1"), ("__frazil.own.__connect.errors.topic", b"payments"))
+    assert len({name for name, _ in context}) == len(context)
     told = {name.removeprefix("__connect.errors."): value.decode() for name, value in context}
     assert {key: told[key] for key in ("topic", "partition", "offset", "connector.name", "stage")} == {
         "topic": topic, "partition": "0", "offset": "1", "connector.name": connector.settings.name, "stage": "TASK_PUT",

@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 from frazil.model import Reject, SourcePartition, TableName
 from frazil.records.odd_times import HEADER, with_header
 from frazil.sources.kafka.dead_letter_records import dead_letters, told
-from frazil.sources.kafka.dead_letters import PREFIX, context_of
+from frazil.sources.kafka.dead_letters import PREFIX, context_of, escaped
 from frazil.sources.kafka.reader import SCHEMA
 
 TABLE = TableName(("public",), "ORDERS")
 names = st.text(max_size=5) | st.sampled_from(
-    [f"{PREFIX}topic", f"{PREFIX}offset", f"{PREFIX}other", "__frazil.errors.table"]
+    [
+        f"{PREFIX}topic",
+        f"{PREFIX}offset",
+        f"{PREFIX}other",
+        "__frazil.errors.table",
+        "__frazil.own.x",
+        f"__frazil.own.{PREFIX}topic",
+    ]
 )
 headers = st.lists(st.tuples(names, st.none() | st.binary(max_size=3)), max_size=4)
 
@@ -28,11 +35,35 @@ def rejected(own: list[tuple[str, bytes | None]] | None = None) -> Reject:
 
 @given(headers)
 def test_a_records_own_headers_come_back_even_where_it_was_a_dead_letter_before(own) -> None:
-    found = told([*own, *context_of(rejected(own), "shop", TABLE)])
+    found = told([*escaped(own), *context_of(rejected(own), "shop", TABLE)])
 
     assert found.own == tuple(own)
     assert found.place == ("orders", 3, 17)
     assert (found.context["connector.name"], found.context["__frazil.errors.table"]) == ("shop", "public.ORDERS")
+
+
+@given(headers)
+def test_no_header_of_a_record_passes_for_the_context_of_its_rejection(own) -> None:
+    found = told(escaped(own))
+
+    assert (found.own, found.context) == (tuple(own), {})
+
+
+@given(headers)
+def test_a_consumer_finds_each_header_of_the_context_once(own) -> None:
+    context = [*context_of(rejected(own), "shop", TABLE)]
+
+    sent = [*escaped(own), *context]
+
+    assert [header for header in sent if header[0].startswith((PREFIX, "__frazil.errors."))] == context
+
+
+def test_a_letter_of_another_sink_has_the_last_context_and_the_records_own_headers() -> None:
+    forged = [(f"{PREFIX}topic", b"payments"), (f"{PREFIX}offset", b"1")]
+
+    found = told([*forged, *context_of(rejected(), "shop", TABLE)])
+
+    assert (found.place, found.own) == (("orders", 3, 17), tuple(forged))
 
 
 def letter(given: list[tuple[str, bytes | None]]) -> dict:

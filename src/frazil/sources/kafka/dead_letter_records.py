@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
-from frazil.records.odd_times import is_odd, with_header, without_header
-from frazil.sources.kafka.dead_letters import PREFIX, STAGES, TABLE
+from frazil.records.odd_times import Headers, is_odd, with_header, without_header
+from frazil.sources.kafka.dead_letters import PREFIX, STAGES, TABLE, unescaped
 
 SCHEMA: Final = pa.schema(
     [
@@ -53,7 +53,7 @@ _NAMES: Final = {TABLE: TABLE, **{PREFIX + name: name for name in _SAID}}
 class Told:
     """What the headers of a dead letter say."""
 
-    own: tuple[tuple[str, bytes | None], ...]
+    own: Headers
     """The headers that the record itself had."""
 
     context: Mapping[str, str]
@@ -71,10 +71,11 @@ class Told:
             return None
 
 
-def told(headers: Sequence[tuple[str, bytes | None]]) -> Told:
+def told(headers: Headers) -> Told:
     """Tell a record's own headers from those that were added when it was rejected, which are the last ones.
 
-    A record that was a dead letter before has such headers of its own: of each name only one was added.
+    In a dead letter that another sink wrote, the record's own headers may have the same names: of each name only one
+    was added.
     """
     context: dict[str, str] = {}
     headers, timestamp = without_header(headers)
@@ -85,7 +86,7 @@ def told(headers: Sequence[tuple[str, bytes | None]]) -> Told:
             break
         context[short] = (value or b"").decode(errors="replace")
         left -= 1
-    return Told(tuple(headers[:left]), context, timestamp)
+    return Told(unescaped(headers[:left]), context, timestamp)
 
 
 def dead_letters(batch: pa.RecordBatch) -> pa.Table:

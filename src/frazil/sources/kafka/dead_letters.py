@@ -1,6 +1,8 @@
 """Rejected records in a topic of their own, with the bytes they were read with, as Kafka Connect's sinks leave them.
 
-What says why is in headers, by the names that Kafka Connect gives them (KIP-298).
+What says why is in headers, by the names that Kafka Connect gives them (KIP-298). Only what writes to the dead-letter
+topic gives headers such names: those of a record itself, by which a producer could forge where a record came from, are
+kept under others.
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ from frazil.sources.kafka.timeouts import for_an_answer
 PREFIX: Final = "__connect.errors."
 TABLE: Final = "__frazil.errors.table"
 """The header that names the table which a record was rejected for: its topic may feed several."""
+
+_OURS: Final = "__frazil."
+_KEPT: Final = "__frazil.own."
+"""What the name of a record's own header begins with that would pass for one of ours."""
 
 STAGES: Final = {"convert": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
 """Kafka Connect's words for stages; what is not one of those is what its sinks do with a record."""
@@ -182,7 +188,7 @@ class DeadLetterTopic:
             raise translate(KafkaException(self._failure), self._brokers, f"take rejected records to {self.topic}")
 
     def _headers(self, reject: Reject, connector: str, table: TableName) -> Headers:
-        return (*reject.headers, *(context_of(reject, connector, table) if self._context else ()))
+        return (*escaped(reject.headers), *(context_of(reject, connector, table) if self._context else ()))
 
     def _made(self) -> Producer:
         admin = BrokerAdmin(self._client, "read_uncommitted")
@@ -201,6 +207,16 @@ class DeadLetterTopic:
         return Producer(
             {"linger.ms": 20, "compression.type": "lz4", **QUIET, **self._client, "enable.idempotence": True}
         )
+
+
+def escaped(own: Headers) -> Headers:
+    """A record's own headers under names that cannot pass for the context of a dead letter."""
+    return tuple((_KEPT + name if name.startswith((PREFIX, _OURS)) else name, value) for name, value in own)
+
+
+def unescaped(headers: Headers) -> Headers:
+    """A record's own headers under their own names."""
+    return tuple((name.removeprefix(_KEPT), value) for name, value in headers)
 
 
 def context_of(reject: Reject, connector: str, table: TableName) -> Iterator[tuple[str, bytes]]:
