@@ -103,7 +103,7 @@ def test_of_a_letter_that_does_not_say_it_nothing_is_made_up(said) -> None:
 def test_a_timestamp_that_the_topic_did_not_take_comes_back_from_its_header(own, timestamp: int) -> None:
     context = context_of(rejected(own), "shop", TABLE)
 
-    found = told(with_header([*own, *context], timestamp))
+    found = told(with_header([*escaped(own), *context], timestamp))
 
     assert (found.own, found.timestamp) == (tuple(own), timestamp)
 
