@@ -43,6 +43,8 @@ ROWS = (
     ("errors.deadletterqueue.stream.name", "dead", "dead letters", None),
     ("frazil.output.stream", "out", "the output", None),
     ("frazil.output.order", "None", "shard", "none"),
+    ("frazil.output.max.files", "0", "-1", None),
+    ("frazil.output.max.age.ms", "60000", "1 h", None),
 )
 
 BESIDE: dict[str, Texts] = {

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from uuid import uuid4
 
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,12 +18,13 @@ from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from tests.cycle.memory import settings
 
+from frazil.config.source import OutputLimits
 from frazil.cycle import sending
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.output_cleanup import sweep_output
 from frazil.cycle.republishing import Republishing
+from frazil.cycle.sending import Backlog
 from frazil.errors import StreamUnavailable
 from frazil.model import OutputRecord, TableName
 from frazil.tables import outbox
@@ -32,6 +34,9 @@ from frazil.tables.rules.tokens import Tokens, encode, key_of
 from frazil.testing.topics import wait_until
 
 _numbers = itertools.count()
+
+
+NO_LIMITS = OutputLimits()
 
 
 class SlowOutput:
@@ -89,8 +94,9 @@ class DiskTable:
 class Scene:
     """A table whose records are accepted, and what sends them on; the table has what was committed last."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, limits: OutputLimits = NO_LIMITS) -> None:
         self.output = SlowOutput()
+        self.limits = limits
         self.table = DiskTable(directory)
         self.restart()
 
@@ -98,7 +104,8 @@ class Scene:
         """Another process goes on from what the table says."""
         self.opened = OpenTable(self.table, self.table.uuid, self.table.tokens, 1)  # type: ignore[arg-type]
         source = SimpleNamespace(output=lambda: self.output)
-        self.republishing = Republishing(settings(), source)  # type: ignore[arg-type]
+        limited = SimpleNamespace(key="SHOP", name="shop", source=SimpleNamespace(output_limits=self.limits))
+        self.republishing = Republishing(limited, source)  # type: ignore[arg-type]
 
     def crash(self) -> None:
         """End the process, and start another one."""
@@ -126,7 +133,7 @@ class Scene:
             )
         if committed:
             self.opened.tokens = self.table.tokens = tokens
-            self.republishing.committed(self.opened)
+            self.republishing.committed(self.opened, 1 if values else 0)
 
     def send(self) -> None:
         self.republishing.send(self.opened)
@@ -231,6 +238,59 @@ def test_what_fails_is_tried_again_and_whoever_waits_for_the_end_does_not_wait_f
     scene.finish()
 
     assert scene.output.sent == [b"a"]
+
+
+def test_what_waits_is_known_from_its_commit_until_it_is_sent(scene: Scene) -> None:
+    assert scene.republishing.backlog(scene.opened) == Backlog()
+    for value in "abc":
+        scene.accept(value)
+        scene.send()
+    assert scene.republishing.backlog(scene.opened).files == 3
+
+    scene.output.let(1)
+    scene.until_sent("a")
+    wait_until(lambda: scene.republishing.backlog(scene.opened).files == 2, "the first list to wait no more")
+    scene.output.let()
+    scene.finish()
+
+    assert scene.republishing.backlog(scene.opened) == Backlog()
+
+
+def test_what_waited_before_a_restart_is_known_with_its_age_once_the_output_is_sent_to(scene: Scene) -> None:
+    for value in "abc":
+        scene.accept(value)
+    listed = Path(scene.opened.tokens.output or "")
+    document = orjson.loads(listed.read_bytes())
+    listed.write_bytes(orjson.dumps({**document, "at": document["at"] - 7_200_000}))
+    scene.restart()
+
+    scene.send()
+
+    wait_until(lambda: scene.republishing.backlog(scene.opened).files == 3, "what waits to be known")
+    assert 7_200 <= scene.republishing.backlog(scene.opened).seconds < 7_300
+
+
+@pytest.mark.parametrize("limits", [OutputLimits(files=2), OutputLimits(seconds=0.05)])
+def test_a_table_is_full_while_too_much_waits_or_for_too_long_and_says_so_once(
+    tmp_path: Path, limits: OutputLimits
+) -> None:
+    scene = Scene(tmp_path, limits)
+    with capture_logs() as said:
+        assert scene.republishing.fullness(scene.opened) is None
+        scene.accept("a")
+        scene.accept("b")
+        wait_until(lambda: scene.republishing.fullness(scene.opened) is not None, "the table to be full")
+        reason = scene.republishing.fullness(scene.opened)
+        scene.output.let()
+        scene.finish()
+        assert scene.republishing.fullness(scene.opened) is None
+
+    assert reason is not None
+    assert reason.startswith("2 files of accepted records wait for the output stream")
+    assert [each["event"] for each in said if each["log_level"] == "warning"] == [
+        "too many accepted records wait to be sent on: no more are read until the output has taken enough",
+        "the output has taken enough accepted records: reading goes on",
+    ]
 
 
 def test_a_damaged_list_is_set_aside_and_what_came_before_and_after_is_sent(scene: Scene) -> None:

@@ -11,7 +11,7 @@ from pydantic import AliasChoices as Keys
 from pydantic import Field
 
 from frazil.config import converters, streams, values
-from frazil.config.source import SourceKeys, SourceSettings, feeds_itself
+from frazil.config.source import OutputLimits, SourceKeys, SourceSettings, feeds_itself
 from frazil.errors import Problem
 
 CLASS: Final = "frazil.KinesisConnector"
@@ -40,6 +40,8 @@ DISCOVERY: Final = "frazil.kinesis.discovery.interval.ms"
 DEAD_LETTERS: Final = "errors.deadletterqueue.stream.name"
 OUTPUT: Final = "frazil.output.stream"
 OUTPUT_ORDER: Final = "frazil.output.order"
+OUTPUT_FILES: Final = "frazil.output.max.files"
+OUTPUT_AGE: Final = "frazil.output.max.age.ms"
 
 SHARED: Final = "SHARED_THROUGHPUT"
 FAN_OUT: Final = "ENHANCED_FAN_OUT"
@@ -240,6 +242,18 @@ class KinesisSettings(SourceSettings):
     under way at a time. `none`: where the stream refuses part of a request, what it refuses comes behind the rest;
     faster where records have few keys."""
 
+    output_max_files: Annotated[int, values.by(values.integer(0))] = Field(
+        validation_alias=Keys(OUTPUT_FILES), default=10_000
+    )
+    """How many files of accepted records of one table may wait to be sent on. From then on the streams that feed it are
+    not read until the output has taken enough of them. 0 lets any number wait."""
+
+    output_max_age_ms: Annotated[int, values.by(values.integer(0))] = Field(
+        validation_alias=Keys(OUTPUT_AGE), default=0
+    )
+    """How long the oldest of them may wait; after that the streams are not read likewise. 0 lets it wait for any time.
+    Keep it well below the retention of the streams that are read."""
+
     def errors_keys(self) -> Iterator[str]:
         """The given keys that say what becomes of rejected records."""
         if self.dead_letter_stream is not None:
@@ -254,6 +268,11 @@ class KinesisSettings(SourceSettings):
     def output(self) -> str | None:
         """The stream of accepted records."""
         return self.output_stream
+
+    @property
+    def output_limits(self) -> OutputLimits:
+        """What the two settings say."""
+        return OutputLimits(self.output_max_files or None, self.output_max_age_ms / 1000 or None)
 
     @property
     def identity(self) -> str:

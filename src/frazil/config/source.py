@@ -27,6 +27,17 @@ class SourceKeys:
     """What is wrong, except for what the settings find in their fields."""
 
 
+@dataclass(frozen=True, slots=True)
+class OutputLimits:
+    """How much of one table may wait to be sent on."""
+
+    files: int | None = None
+    """How many files; None for any number."""
+
+    seconds: float | None = None
+    """How long the oldest of them; None for any time."""
+
+
 class SourceSettings(SettingsBase, ABC):
     """The settings of one kind of source, which `frazil.config.connector_classes` knows by its connector classes."""
 
@@ -60,6 +71,11 @@ class SourceSettings(SettingsBase, ABC):
     def output(self) -> str | None:
         """The one that accepted records are sent on to."""
         return None
+
+    @property
+    def output_limits(self) -> OutputLimits:
+        """How much may wait to be sent on until no more is read."""
+        return OutputLimits()
 
     def takes(self, topic: str) -> bool:
         """Whether a topic or stream is one of those that are read, now or once it exists."""

@@ -15,7 +15,7 @@ from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
 from frazil.cycle.quiet_tables import QuietTables
 from frazil.cycle.republishing import Republishing
-from frazil.cycle.sending import finish
+from frazil.cycle.sending import Backlog, finish
 from frazil.cycle.table_pool import TablePool, errors_in
 from frazil.cycle.table_set import TableSet
 from frazil.cycle.tasks import Tasks
@@ -89,6 +89,16 @@ class Committing:
         for opened in working:
             self._republishing.send(opened)
 
+    def output_backlogs(self) -> dict[TableName, Backlog]:
+        """What waits to be sent on, by table; those of which nothing waits are absent."""
+        found = {name: self._republishing.backlog(opened) for name, opened in [*self._set.working().items()]}
+        return {name: backlog for name, backlog in found.items() if backlog.files}
+
+    def full_outputs(self) -> dict[str, str]:
+        """The topics that are not to be read before more of what was accepted is sent on, and why."""
+        reasons = ((opened, self._republishing.fullness(opened)) for opened in self._set.working().values())
+        return {topic: reason for opened, reason in reasons if reason is not None for topic in opened.topics}
+
     def commit(self, staged: Sequence[Staged], facts: Mapping[str, TopicFacts]) -> dict[TableName, Committed]:
         """Commit, one swap a table. A table that cannot commit is left out, and does not stop the others."""
         due = self._quiet.without(by_table(parts(staged)), self._set.opened, facts)
@@ -152,7 +162,7 @@ class Committing:
         done = commit(table, files, tokens, expected, undone=handed_over.take_back)
         opened.tokens, opened.holds = done.tokens, False
         self._delivery.committed(opened)
-        self._republishing.committed(opened)
+        self._republishing.committed(opened, len(output_files))
         self._opener.sweeper.abandon(table, abandoned)
         if repeated:
             self._opener.sweeper.lost_attempts(table, stage.id, [path.rpartition("/")[2] for path in written])

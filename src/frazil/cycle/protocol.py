@@ -21,6 +21,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 import structlog
 
@@ -46,6 +47,7 @@ from frazil.cycle.pruning import Pruning
 from frazil.cycle.report import Clock, CycleReport, report_of
 from frazil.cycle.republishing import Republishing
 from frazil.cycle.routes import covers, least_starts
+from frazil.cycle.sending import Backlog
 from frazil.cycle.staging import Staging, only
 from frazil.cycle.table_failures import TableFailure
 from frazil.cycle.table_pool import TablePool
@@ -64,6 +66,9 @@ from frazil.pipes.naming import default_pipe
 from frazil.sources import kinds
 from frazil.sources.base import Held, Rest, Source, TopicFacts
 from frazil.tables.base import TableCatalog
+
+_OUTPUT_REST: Final = Rest(1.0)
+"""After which it is seen again whether enough of what was accepted is sent on."""
 
 _RECALL_EVERY = 30.0
 """Seconds between two looks at the tables while nothing comes in."""
@@ -135,6 +140,9 @@ class Ingestion:
         self.resting: Mapping[SourcePartition, Rest] = {}
         """The partitions that the last plan left alone though something waits in them; any thread may ask."""
 
+        self._full: Mapping[SourcePartition, Held] = {}
+        """Those of them that wait because what was accepted is not sent on; any thread may ask."""
+
         self._rest_ends = math.inf
         """When the first of them may be read, in seconds on the monotonic clock."""
 
@@ -163,7 +171,12 @@ class Ingestion:
     @property
     def held(self) -> Mapping[SourcePartition, Held]:
         """Why records of partitions cannot be had, of those of which that is so; any thread may ask."""
-        return self._source.held()
+        return {**self._source.held(), **self._full}
+
+    @property
+    def output_backlogs(self) -> Mapping[TableName, Backlog]:
+        """What waits to be sent on, by table; any thread may ask."""
+        return self._committing.output_backlogs()
 
     def pipe_of(self, table: TableName, topic: str) -> str:
         """The name of the pipe between a table and a topic, as far as is known; any thread may ask."""
@@ -187,7 +200,12 @@ class Ingestion:
             Terminal: somebody has to change something.
         """
         try:
-            return replace(self._cycle(), connector=self._settings.name, application=self._settings.source.identity)
+            return replace(
+                self._cycle(),
+                connector=self._settings.name,
+                application=self._settings.source.identity,
+                output_backlogs=self.output_backlogs,
+            )
         except (TableMissing, TableReplaced) as error:
             self._uncommitted.discard()
             raise self._opener.renewal.weighed(error) from error
@@ -342,7 +360,12 @@ class Ingestion:
         if self._buffering.needs_sizes and (unknown := unsized(waiting)):
             self._sizes.update(self._source.average_sizes(unknown))
             waiting = backlogs(taking_part, latest, self._sizes)
-        self.resting = self._source.resting({each.partition: each.start for each in waiting})
+        full = self._committing.full_outputs()
+        self._full = {each: Held(full[each.topic], passes=True) for each in starts if each.topic in full}
+        self.resting = {
+            **self._source.resting({each.partition: each.start for each in waiting}),
+            **dict.fromkeys((each.partition for each in waiting if each.partition in self._full), _OUTPUT_REST),
+        }
         self._rest_ends = time.monotonic() + min((each.seconds for each in self.resting.values()), default=math.inf)
         waiting = [each for each in waiting if each.partition not in self.resting]
         return ranges(self._buffering.due(waiting, time.monotonic()), self._settings.cycle_max_bytes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from frazil.cycle.accounting import advances, parts
 from frazil.cycle.planning import Plan
+from frazil.cycle.sending import Backlog
 from frazil.errors import FrazilError
 from frazil.model import Staged, StagedTable, TableName
 from frazil.tables.commit import Committed
@@ -94,6 +95,9 @@ class CycleReport:
 
     task_seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time within the slowest task: `read`, `convert`, `project`, `move`."""
+
+    output_backlogs: Mapping[TableName, Backlog] = field(default_factory=dict)
+    """What accepted records wait to be sent on, by table."""
 
     failure: FrazilError | None = None
     """What ends the connector, now that all before it is committed."""

@@ -13,7 +13,7 @@ import structlog
 
 from frazil.config import ConnectorSettings
 from frazil.cycle.open_tables import OpenTable
-from frazil.cycle.sending import Came, Sender
+from frazil.cycle.sending import Backlog, Came, Sender
 from frazil.errors import FrazilError
 from frazil.sources.base import Output, Source
 from frazil.tables import output_files
@@ -61,6 +61,10 @@ class Republishing:
 
     def __init__(self, settings: ConnectorSettings, source: Source) -> None:
         output = source.output()
+        self._limits = settings.source.output_limits
+        self._full: set[str] = set()
+        """The uuids of tables of which too much waits."""
+
         self.sender = Sender(settings.key, OutputPlace(output, settings.name)) if output else None
 
     def send(self, opened: OpenTable) -> None:
@@ -82,8 +86,37 @@ class Republishing:
             return replace(tokens, output=None, output_sent=None)
         return replace(tokens, output_sent=newest)
 
-    def committed(self, opened: OpenTable) -> None:
-        """What was struck off is so in the table: its files are deleted, beside the cycles."""
+    def backlog(self, opened: OpenTable) -> Backlog:
+        """What of a table waits to be sent on."""
+        return self.sender.backlog(opened) if self.sender else Backlog()
+
+    def fullness(self, opened: OpenTable) -> str | None:
+        """Why no more of what feeds a table may be read before something is sent on; None if more may be read."""
+        backlog, limits = self.backlog(opened), self._limits
+        has_many = limits.files is not None and backlog.files >= limits.files
+        is_full = has_many or (limits.seconds is not None and backlog.seconds >= limits.seconds)
+        if is_full != (opened.uuid in self._full):
+            self._full ^= {opened.uuid}
+            _log.warning(
+                "too many accepted records wait to be sent on: no more are read until the output has taken enough"
+                if is_full
+                else "the output has taken enough accepted records: reading goes on",
+                table=str(opened.table.name),
+                files=backlog.files,
+                seconds=round(backlog.seconds),
+            )
+        if not is_full:
+            return None
+        return (
+            f"{backlog.files:,} files of accepted records wait for the output stream, the oldest for "
+            f"{backlog.seconds:,.0f} s. Reading goes on when it has taken enough of them; check the stream, its shards "
+            "and our rights"
+        )
+
+    def committed(self, opened: OpenTable, files: int = 0) -> None:
+        """What was struck off is so in the table: its files are deleted, beside the cycles; `files` were added."""
+        if self.sender and files:
+            self.sender.added(opened, files)
         if self.sender and (struck := self.sender.committed(opened)):
             self.sender.beside(lambda: _delete(opened.table, struck))
 

@@ -11,6 +11,7 @@ a person has dealt with it. A record that a place takes in no form is counted.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,15 @@ class Came:
 
     refused: int = 0
     """Records that the place takes in no form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits for a place."""
+
+    files: int = 0
+    seconds: float = 0.0
+    """How long the oldest of them has waited."""
 
 
 class Place(Protocol):
@@ -103,6 +113,10 @@ class _Progress:
 
     noting: int = 0
     """How many of them the commit notes that is under way."""
+
+    waiting: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Lists that have not come, as far as is known: how many files each names, and since when it waits, on the
+    monotonic clock. The thread that commits adds to it, and the one that sends adds and removes."""
 
     sending: Future[None] | None = None
     failed: float | None = None
@@ -172,6 +186,19 @@ class Sender:
         known.noting = 0
         return noted
 
+    def added(self, opened: OpenTable, files: int) -> None:
+        """Take note that a commit has left a list of so many files, the newest one of the table."""
+        if (newest := self.place.newest(opened.tokens)) is not None:
+            self._of(opened).waiting[newest] = files, time.monotonic()
+
+    def backlog(self, opened: OpenTable) -> Backlog:
+        """What of a table waits. Of what waited when the process began, it knows once the place is first sent to."""
+        if self.place.newest(opened.tokens) in (None, self.place.reached(opened.tokens)):
+            return Backlog()
+        waiting = [*self._of(opened).waiting.values()]
+        oldest = min((since for _, since in waiting), default=math.inf)
+        return Backlog(sum(files for files, _ in waiting), max(0.0, time.monotonic() - oldest))
+
     def under_way(self, opened: OpenTable) -> Future[None] | None:
         """What is on its way of a table, now that all that is due is."""
         self.send(opened)
@@ -225,6 +252,9 @@ class Sender:
     def _send(self, table: WritableTable, newest: str | None, ends: set[str], known: _Progress) -> None:
         """Send the lists of a table behind those that are its `ends`, in the thread that sends."""
         lists = outbox.waiting(table, newest, ends)
+        now, wall = time.monotonic(), time.time()
+        for each in lists:
+            known.waiting.setdefault(each.path, (len(each.files), now - max(0.0, wall - each.at / 1000)))
         for first in range(0, len(lists), self.place.most):
             if self._closed.is_set():
                 return
@@ -237,6 +267,8 @@ class Sender:
                 self._warn_of_damage(table, path, "it cannot be read as records")
             whole = replace(came, damaged=(*damaged, *came.damaged))
             known.done += [*(_Done(each, Came()) for each in part[:-1]), _Done(part[-1], whole)]
+            for each in part:
+                known.waiting.pop(each.path, None)
 
     def _damaged(self, table: WritableTable, lists: Sequence[OutboxList]) -> Iterator[str]:
         for each in lists:
