@@ -82,5 +82,20 @@ def test_an_owner_elsewhere_counts_as_running_only_if_it_committed_lately() -> N
     assert not life("elsewhere (pid 1)", ago=None).runs
 
 
+def test_a_process_of_another_container_counts_as_running_only_if_it_committed_lately() -> None:
+    opener = f"{HERE} (pid {os.getpid()})"
+    contained = entry(host=HERE, space="another boot-1")
+
+    assert life(opener, ago=RECENT / 2, registered=contained).runs
+    assert not life(opener, ago=RECENT * 2, registered=contained).runs
+    assert "cannot be looked at" in life(opener, registered=contained).sign
+
+
+def test_the_end_of_a_process_of_the_same_number_elsewhere_says_nothing_of_this_one() -> None:
+    opener = f"{HERE} (pid {os.getpid()})"
+
+    assert life(opener, registered=entry(host="elsewhere", state="FENCED", heard=NOW)).runs
+
+
 def test_a_command_that_committed_is_no_owner_that_runs() -> None:
     assert not life(f"root@{HERE} with frazil channels reset (process {os.getpid()})").runs

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from tests.memory import connector
 from tests.support.disks import SmallDisk
 
 from frazil.config import load
-from frazil.connector import recording
-from frazil.connector.registered import STALE, Registered
+from frazil.connector import machine, recording
+from frazil.connector.recording import Recorder
+from frazil.connector.registered import STALE, Registered, parse
 from frazil.connector.registry import Registry
 from frazil.testing.topics import wait_until
 
@@ -221,3 +223,35 @@ def test_what_a_topic_is_mapped_to_is_known_when_the_connector_has_ended(
     Registry(tmp_path).recorder(settings(**keys), None, None)("STOPPED")
 
     assert known(tmp_path).mapped(topic) == expected
+
+
+def test_processes_of_one_number_on_two_machines_share_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorders = []
+    for host in ("one", "two"):
+        monkeypatch.setattr(machine, "host", lambda host=host: host)
+        recorders.append(Registry(tmp_path).recorder(settings(), None, None))
+
+    def note(record: Recorder) -> None:
+        for _ in range(30):
+            record("RUNNING")
+
+    with capture_logs() as logs, ThreadPoolExecutor(2) as pool:
+        done = [pool.submit(note, each) for each in recorders]
+        while not all(each.done() for each in done):
+            for path in (tmp_path / "connectors").glob("*.json"):
+                assert parse(path.read_bytes()).host in ("one", "two")
+        for each in recorders:
+            each("STOPPED")
+
+    assert [each for each in logs if each["log_level"] == "warning"] == []
+    assert [*(tmp_path / "connectors").iterdir()] == [tmp_path / "connectors" / "SHOP.json"]
+
+
+@pytest.mark.parametrize(("ago", "state"), [(1, "RUNNING"), (STALE + 1, "STOPPED")])
+def test_a_connector_in_another_container_is_believed_for_a_minute(ago: float, state: str) -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+
+    found = entry(space="another boot-1", pid=child.pid, heard=time.time() - ago)
+
+    assert found.current_state() == state

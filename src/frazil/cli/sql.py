@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -172,7 +172,7 @@ def _target(wanted: Wanted) -> Iterator[Path | None]:
     if wanted.output is None or (wanted.output.exists() and not wanted.output.is_file()):
         yield wanted.output
         return
-    draft = wanted.output.with_name(f".{wanted.output.name}.{os.getpid()}")
+    draft = wanted.output.with_name(f".{wanted.output.name}.{uuid.uuid4().hex}")
     try:
         draft.touch()
         yield draft

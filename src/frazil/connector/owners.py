@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import socket
 from dataclasses import dataclass
 from typing import Final
 
 import psutil
 
+from frazil.connector import machine
 from frazil.connector.registered import Registered
 from frazil.tables.rules.state import TableState, ancestors
 from frazil.tables.rules.tokens import Tokens
@@ -43,11 +43,11 @@ def life_of(state: TableState, tokens: Tokens, registered: Registered | None, no
     host, pid = match[1], int(match[2])
     committed = _committed(state, tokens)
     ago = "at an unknown time" if committed is None else f"{max(0.0, now - committed):.0f} s ago"
-    if host != socket.gethostname():
+    if host != machine.host() or (registered is not None and registered.hides(host, pid)):
         if committed is not None and now - committed < RECENT:
             return Life(True, f"it committed {ago} on {host}, a machine that cannot be looked at from here")
         return Life(False, f"it committed {ago} on {host} and is taken for stopped; if it runs, it is fenced")
-    if registered is not None and registered.pid == pid and registered.has_ended(committed):
+    if registered is not None and registered.is_process(host, pid) and registered.has_ended(committed):
         return Life(False, f"process {pid} says that it is {registered.state}")
     if _is_owner(pid, committed):
         return Life(True, f"process {pid} on this machine is alive")

@@ -70,22 +70,23 @@ class Recorder:
         return self._entry.state in ENDED and not self._failed
 
     def _write(self) -> None:
-        self._entry = replace(self._entry, heard=time.time(), left_out=self._left_out(), held=self._held())
-        partial = self._path.with_name(f".{self._entry.key}.{self._entry.pid}")
+        self._entry = entry = replace(self._entry, heard=time.time(), left_out=self._left_out(), held=self._held())
+        # Other machines may have processes of the same id, and the same home.
+        partial = self._path.with_name(f".{entry.key}.{entry.host}.{entry.space}.{entry.pid}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(orjson.dumps(asdict(self._entry), option=orjson.OPT_INDENT_2))
+            partial.write_bytes(orjson.dumps(asdict(entry), option=orjson.OPT_INDENT_2))
             partial.replace(self._path)
         except OSError as error:
             if not self._failed:
                 _log.warning(
                     "the connector's state cannot be written, so that commands do not know it; it goes on",
-                    connector=self._entry.name,
+                    connector=entry.name,
                     file=str(self._path),
                     cause=str(error),
                 )
             self._failed = True
             return
         if self._failed:
-            _log.info("the connector's state is written again", connector=self._entry.name, file=str(self._path))
+            _log.info("the connector's state is written again", connector=entry.name, file=str(self._path))
         self._failed = False

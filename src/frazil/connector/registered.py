@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
+from frazil.connector import machine
 from frazil.connector.states import ENDED
 from frazil.errors import FrazilError, InvalidConfiguration, TableNameRefused
 from frazil.model import PartitionId, TableName
@@ -81,6 +81,9 @@ class Registered:
     host: str = ""
     """The machine it ran on; empty if that was not noted, and then it was this one."""
 
+    space: str = ""
+    """The space of process ids that its pid is one of (`frazil.connector.machine`); empty if that was not noted."""
+
     heard: float | None = None
     """When the state was noted last, in seconds since the epoch."""
 
@@ -105,11 +108,23 @@ class Registered:
     sanitizes: bool = True
     """Whether the tables of topics without an entry in it have sanitised names."""
 
+    def is_visible(self) -> bool:
+        """Whether its process, if it runs, can be seen from here."""
+        return self.host in ("", machine.host()) and self.space in ("", machine.process_space())
+
+    def is_process(self, host: str, pid: int) -> bool:
+        """Whether it runs, or ran, as that process of that machine."""
+        return self.pid == pid and self.host in ("", host)
+
+    def hides(self, host: str, pid: int) -> bool:
+        """Whether it runs as that process, and in a container that cannot be looked into from here."""
+        return self.is_process(host, pid) and not self.is_visible()
+
     def current_state(self) -> str:
         """Its state: STOPPED when its process is gone without having said so, UNKNOWN when nothing was heard of it."""
         if self.state in ENDED:
             return self.state
-        here = self.host in ("", socket.gethostname())
+        here = self.is_visible()
         if here and not self._lives():
             return "STOPPED"
         if self.heard is not None and time.time() - self.heard > STALE:

@@ -6,7 +6,6 @@ Nothing correct depends on it: tokens are in the tables. No secret is kept, only
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 import structlog
 
+from frazil.connector import machine
 from frazil.connector.recording import Recorder
 from frazil.connector.registered import HeldPartition, LeftOut, Registered, parse
 from frazil.connector.states import State
@@ -57,7 +57,8 @@ class Registry:
             state=State.STOPPED,
             pid=os.getpid(),
             started=psutil.Process().create_time(),
-            host=socket.gethostname(),
+            host=machine.host(),
+            space=machine.process_space(),
             application=settings.source.identity,
             topic2table=str(settings.topic2table),
             topic2table_regex=settings.topic2table_regex,

@@ -10,10 +10,10 @@ one.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -45,7 +45,7 @@ def make() -> Path:
     """
     path = class_archive.archive(PACKAGES)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}")
+    draft = path.with_suffix(f".{uuid.uuid4().hex}")
     try:
         _start(class_archive.making(draft))
         _start(f"-Xshare:on {class_archive.using(draft)}")  # does not start where the archive is of no use

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -48,7 +49,7 @@ def prepare(settings: Mapping[str, str], log: Path) -> ClassPath:
 
 def _archive(path: ClassPath, log: Path) -> None:
     """Write the archive; where that cannot be done it is said once, and the JVM starts without."""
-    draft = path.archive.with_suffix(f".{os.getpid()}")
+    draft = path.archive.with_suffix(f".{uuid.uuid4().hex}")
     try:
         draft.parent.mkdir(parents=True, exist_ok=True)
         _rehearse(path, draft, log)
