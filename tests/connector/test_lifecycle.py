@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from structlog.testing import capture_logs
 from tests.cycle.memory import TABLE, World, settings
-from tests.memory import connector
+from tests.memory import MemoryEnds, connector
 
 from frazil.connector import Connector, State
 from frazil.errors import CatalogUnavailable, StillStopping, TableNotSupported, TopicMissing
@@ -294,6 +294,28 @@ def test_who_waits_until_caught_up_waits_for_no_record_that_was_truncated(world:
         assert found.wait_until_caught_up(30)
 
     assert world.offsets() == [*range(20)]
+
+
+@pytest.mark.parametrize(("asked", "state"), [(True, State.STOPPED), (False, State.FAILED)])
+def test_a_jvm_that_ends_with_a_stop_is_no_failure(
+    world: World, hurried: None, monkeypatch: pytest.MonkeyPatch, asked: bool, state: State
+) -> None:
+    monkeypatch.setattr("frazil.connector.run._STOP_FOLLOWS", 5.0 if asked else 0.0)
+    gone = threading.Event()
+
+    def end(request: str) -> None:
+        if request == "read":
+            gone.set()
+            raise ConnectionResetError("the JVM is gone")
+
+    monkeypatch.setattr(MemoryEnds, "answers", lambda _: not gone.is_set())
+    world.cluster.on_request = end
+    with running(world) as found:
+        assert gone.wait(30)
+        if asked:
+            found.stop()
+        assert found.wait(30)
+        assert found.state is state
 
 
 def test_who_waits_until_caught_up_hears_of_a_table_that_cannot(world: World) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pyarrow import fs
+from tests.support.lying import Lies, lying
 from tests.support.s3 import BUCKET, Store
 
 from frazil.errors import StorageNotSupported, StorageRefused, StorageUnavailable
@@ -67,6 +70,71 @@ def test_a_file_that_cannot_be_read_to_its_end_leaves_nothing(store: Store, stor
 
     assert not [key for key in store.names("a b") if "half" in key]
     assert store.uploads() == []
+
+
+@pytest.fixture
+def lies(store: Store) -> Iterator[Lies]:
+    with lying(store.address) as found:
+        yield found
+
+
+def through(store: Store, lies: Lies) -> Storage:
+    return Storage(store.owner.properties(f"http://{lies.address}"))
+
+
+def test_a_file_that_a_store_only_says_it_has_was_not_moved(store: Store, lies: Lies, source: Path) -> None:
+    small = _small(source)
+    lies.loses = True
+
+    with pytest.raises(StorageUnavailable, match=r"lost\.parquet: .* does not have it"):
+        through(store, lies).move(small, f"{DIRECTORY}/lost.parquet")
+
+    assert small.exists()
+    lies.loses = False
+    through(store, lies).move(small, f"{DIRECTORY}/lost.parquet")
+    assert store.read("a b/c%20d/lost.parquet")
+    through(store, lies).delete(f"{DIRECTORY}/lost.parquet")
+
+
+class Cutting:
+    """A file system that loses the end of each file."""
+
+    def __init__(self) -> None:
+        self._local = fs.LocalFileSystem()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._local, name)
+
+    def get_file_info(self, path: str) -> fs.FileInfo:
+        os.truncate(path, 3)
+        return self._local.get_file_info(path)
+
+
+def test_a_file_of_which_a_store_has_a_part_was_not_moved(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_bytes(b"rows")
+
+    with pytest.raises(OSError, match="has 3 of its 4 bytes"):
+        RemoteLocation(cast("fs.FileSystem", Cutting()), str(target), has_directories=False).receive(source)
+
+    assert source.exists()
+    assert not target.exists()
+
+
+@pytest.mark.long
+def test_a_file_whose_upload_is_answered_too_late_was_not_moved(
+    store: Store, lies: Lies, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.storage.file_systems._ANSWER", 0.5)
+    monkeypatch.setattr("frazil.storage.file_systems._ATTEMPTS", 1)
+    small = _small(source)
+    lies.late = "late.parquet"
+
+    with pytest.raises(StorageUnavailable, match=r"late\.parquet"):
+        through(store, lies).move(small, f"{DIRECTORY}/late.parquet")
+
+    assert small.exists()
+    assert not [key for key in store.names("a b") if "late" in key]
 
 
 def test_the_clock_of_a_store_is_read_without_leaving_a_file(store: Store, storage: Storage) -> None:

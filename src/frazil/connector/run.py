@@ -101,7 +101,7 @@ class Run:
         if error is not None:
             _log.error("the connector has ended", connector=self._settings.name, state=str(state), cause=str(error))
         if self.ingestion is not None:
-            if error is None:
+            if error is None and self._ends.answers():
                 self.ingestion.settle(lambda: not self._signals.stopping.is_set())
             self.ingestion.close()
         if self.source is not None:

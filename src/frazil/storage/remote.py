@@ -40,12 +40,22 @@ class RemoteLocation:
                 shutil.copyfileobj(file, stream, _PIECE)
             if self.has_directories:
                 self.system.move(target, self.path)
+            self._require_whole(source.stat().st_size)
         except BaseException:
             # Leaving the block above has ended the upload, of whatever was read by then.
-            with suppress(OSError, pa.ArrowException):
-                self.system.delete_file(target)
+            for each in {target, self.path}:
+                with suppress(OSError, pa.ArrowException):
+                    self.system.delete_file(each)
             raise
         source.unlink()
+
+    def _require_whole(self, size: int) -> None:
+        """Raise unless the file is there with all its bytes: a commit that names one that is not breaks its table."""
+        found = self.system.get_file_info(self.path)
+        if found.type is not FileType.File:
+            raise OSError("the storage said that the file was written, and does not have it")
+        if found.size != size:
+            raise OSError(f"the storage said that the file was written, and has {found.size} of its {size} bytes")
 
     def read(self) -> pa.NativeFile:
         """The file, opened to be read at any place."""

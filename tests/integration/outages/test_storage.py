@@ -16,7 +16,9 @@ from tests.support.waiting import caught_up
 
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import CatalogUnavailable, CommitUnknown, StorageUnavailable
+from frazil.testing import iceberg
 from frazil.testing.crash import call_at
+from frazil.testing.oracle import verify
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +94,34 @@ def test_a_disk_full_of_metadata_is_waited_for(
     assert "No space left" in str(error)
     assert watch.only_waited()
     assert clean_rows(judge(connector, topic)) == 110
+
+
+def test_a_full_disk_of_the_catalogs_file_is_waited_for_and_named(
+    connect, spark: SparkSession, topic: str, broker: KafkaBroker, disk: SmallDisk, tmp_path: Path, add_catalog
+):
+    database = disk.root / "catalog.db"
+    own = {
+        "type": "jdbc",
+        "uri": f"jdbc:sqlite:{database}?journal_mode=WAL&busy_timeout=20000",
+        "jdbc.schema-version": "V1",
+        "warehouse": str(tmp_path / "warehouse"),
+    }
+    send(broker, topic, range(10))
+    connector = connect(topic, **{"frazil.catalog": add_catalog(own)})
+    caught_up(connector)
+    watch = Watch(connector)
+
+    with call_at("before_swap", disk.fill, 1):
+        send(broker, topic, range(10, 110))
+        error = watch.until_retrying()
+    watch.until_retrying_again()
+    disk.empty()
+    caught_up(connector)
+
+    assert "catalog.db" in str(error)
+    assert watch.only_waited()
+    metadata = iceberg.current_metadata(database, "public", topic.upper())
+    assert clean_rows(verify(metadata, connector.settings.key, topic)) == 110
 
 
 @pytest.mark.parametrize("point", ["after_plan", "after_stage", "before_swap"])

@@ -277,7 +277,13 @@ def test_a_service_is_reachable_if_it_answers_even_with_a_refusal(local: LocalKi
     client = {"region": "eu-central-1", "endpoint": local.endpoint, "access_key_id": "a", "secret_access_key": "s"}
 
     kinds.require_reachable("kinesis", client, 5.0)
-    with local.faults.during(Fault("AccessDeniedException", operations=("ListStreams",))):
+    for refusal in ("AccessDeniedException", "LimitExceededException"):
+        with local.faults.during(Fault(refusal, operations=("ListStreams",))):
+            kinds.require_reachable("kinesis", client, 5.0)
+    with (
+        local.faults.during(Fault("ServiceUnavailable", operations=("ListStreams",))),
+        pytest.raises(StreamUnavailable, match="list streams"),
+    ):
         kinds.require_reachable("kinesis", client, 5.0)
 
     with pytest.raises(StreamUnavailable, match="list streams"):

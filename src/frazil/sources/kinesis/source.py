@@ -316,7 +316,7 @@ def require_reachable(client: Mapping[str, str], patience: float) -> None:  # no
             clients.connect(client).list_streams(Limit=1)
         except ClientError as error:
             # Rights may be given for single streams; whether they suffice shows when those are read.
-            if faults.passes(error):
+            if faults.passes(error) and faults.code(error) not in faults.THROTTLED:
                 raise
 
 

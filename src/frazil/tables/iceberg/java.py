@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -21,6 +22,10 @@ from frazil.tables.rules.state import LogEntry
 SCHEMA_PARSER: Final = "org.apache.iceberg.SchemaParser"
 _SPEC_PARSER: Final = "org.apache.iceberg.PartitionSpecParser"
 _ORDER_PARSER: Final = "org.apache.iceberg.SortOrderParser"
+_SQLITE_DISK: Final = re.compile(r"\[SQLITE_(FULL|IOERR|READONLY|CANTOPEN)")
+_SQLITE_FILE: Final = (
+    "this is about the catalog's SQLite file: `catalog.db` in the home, unless the catalog's `uri` names another"
+)
 
 
 class JvmSnapshot:
@@ -248,7 +253,8 @@ def java_message(error: Exception) -> str:
     while cause.getCause() is not None:
         cause = cause.getCause()
     deepest = str(cause.getMessage())
-    return said if deepest in said else f"{said} ({cause.getClass().getSimpleName()}: {deepest})"
+    whole = said if deepest in said else f"{said} ({cause.getClass().getSimpleName()}: {deepest})"
+    return f"{whole}; {_SQLITE_FILE}" if _SQLITE_DISK.search(whole) else whole
 
 
 def java_exception(error: Exception) -> Any:
