@@ -258,3 +258,37 @@ def test_a_grandchild_that_was_never_read_is_judged_by_the_shards_before_it(worl
 
     with pytest.raises(RecordsExpired, match=r"orders-shard-001 .*orders-shard-003"):
         world.run()
+
+
+@pytest.mark.parametrize("days", [1, 7])
+def test_a_retention_that_was_raised_does_not_hide_what_the_lower_one_deleted(world: World, days: int) -> None:
+    world.run()
+    world.cluster.moment, world.cluster.retention = BEGAN + 30 * HOUR, days * 24 * HOUR
+
+    with pytest.raises(RecordsExpired, match="orders-shard-000"):
+        world.run()
+
+
+def test_a_retention_that_was_raised_in_time_holds_from_the_next_look_on(world: World) -> None:
+    connector = world.run()
+    world.cluster.moment, world.cluster.retention = BEGAN + 20 * HOUR, 7 * 24 * HOUR
+    world.cluster.resting[shard(0)] = Rest(1000.0)
+    write(world, shard(0), 1)
+    connector.cycle()
+    world.cluster.resting.clear()
+    world.cluster.moment = BEGAN + 100 * HOUR
+
+    world.run()
+
+    assert channel(world, shard(0)).token == sequence(3)
+
+
+def test_a_retention_that_was_lowered_is_kept_at_once(world: World) -> None:
+    world.cluster.retention = 7 * 24 * HOUR
+    connector = world.run()
+    world.cluster.retention = 24 * HOUR
+    connector.cycle()
+    world.cluster.moment, world.cluster.retention = BEGAN + 30 * HOUR, 7 * 24 * HOUR
+
+    with pytest.raises(RecordsExpired, match="orders-shard-000"):
+        world.run()

@@ -368,6 +368,11 @@ class MemorySource:
         ends = {each: self._cluster.end_of(self._cluster.log(each)) for each in starts}
         return {each: self._cluster.moment for each, start in starts.items() if ends[each] == start}
 
+    def have_last(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, bool]:
+        """Whether the record before each start is there."""
+        logs = {each: self._cluster.log(each) for each in starts}
+        return {each: self._cluster.offset(start, logs[each]) > logs[each].earliest for each, start in starts.items()}
+
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         """Average bytes per record, by topic."""
         self._cluster.on_request("average_sizes")

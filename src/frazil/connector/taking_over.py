@@ -190,7 +190,7 @@ def taken_over(
 def with_times(tokens: Tokens, taken: Sequence[Taken]) -> Tokens:
     """The tokens with the arrivals of the checkpoints' records as watermarks: they show what retention has passed."""
     moved = {
-        each.partition: replace(tokens.channel(each.partition), read_through=each.arrival)
+        each.partition: replace(tokens.channel(each.partition), read_through=each.arrival, arrived=each.arrival)
         for each in taken
         if each.arrival is not None
     }

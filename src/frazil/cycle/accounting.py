@@ -30,6 +30,9 @@ class Advance:
     read_through: int | None = None
     """What had come by then is covered, in ms since the epoch; None where the source cannot tell."""
 
+    arrived: int | None = None
+    """When the record right before `covered` arrived, in ms since the epoch; None where it is not known."""
+
 
 def beyond_first_reject(staged: Sequence[Staged], planned: Iterable[Range]) -> list[tuple[Staged, list[Range]]]:
     """The tasks whose files must not be committed, each with those of its ranges that may be if staged again.
@@ -121,6 +124,7 @@ def moved(
             closed=advance.covered.ended,
             parents=parents.get(partition, known.parents),
             read_through=_watermark(advance, known.read_through),
+            arrived=advance.arrived if further else known.arrived,
         )
     return without_expired(tokens.with_channels(channels, facts), facts)
 
@@ -180,6 +184,7 @@ def _joined(pieces: Sequence[StagedRange], covered: Position) -> Advance:
             inserted=total.inserted + piece.inserted,
             errors=total.errors + piece.errors,
             read_through=_later(piece.read_through, total.read_through),
+            arrived=piece.arrived if piece.start < piece.covered else total.arrived,
         )
     return total
 

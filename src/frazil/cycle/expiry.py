@@ -14,9 +14,11 @@ from typing import Final
 
 import structlog
 
+from frazil.cycle.early_deletion import EarlyDeletion
+from frazil.cycle.identity import replaced
 from frazil.cycle.open_tables import OpenTable
 from frazil.cycle.opening import Opener
-from frazil.cycle.vanished import Doubt, doubts
+from frazil.cycle.vanished import Doubt, doubts, with_retention
 from frazil.errors import FrazilError, RecordsExpired
 from frazil.model import Position, SourcePartition, TableName
 from frazil.sources.base import Source, TopicFacts
@@ -50,6 +52,7 @@ class Expiry:
         self._source = source
         self._opener = opener
         self._skip = skip
+        self._early = EarlyDeletion(source)
         self._known: dict[TableName, tuple[str, Known]] = {}
         """What the commit says from which a table goes on, by that commit."""
 
@@ -65,9 +68,10 @@ class Expiry:
             RecordsExpired: records may be gone, and the configuration says to stop.
         """
         failed: dict[TableName, FrazilError] = {}
+        early = self._early.look(tables.values(), facts)
         for name, opened in tables.items():
             try:
-                self._look(opened, {each: facts[each] for each in opened.topics & facts.keys()})
+                self._look(opened, facts, early.get(name, ()))
             except RecordsExpired:
                 raise
             except FrazilError as error:
@@ -100,25 +104,21 @@ class Expiry:
         for opened in tables:
             opened.holds = opened.holds or self._unsaid(opened) >= _OFTEN
 
-    def _look(self, opened: OpenTable, facts: Mapping[str, TopicFacts]) -> None:
+    def _look(self, opened: OpenTable, facts: Mapping[str, TopicFacts], early: Iterable[Doubt]) -> None:
         if self._unsaid(opened) >= _OFTEN:
             self._opener.move(opened, opened.tokens)
-        found = doubts(opened.tokens, facts)
-        if not found:
-            return
-        if not self._skip:
-            first, *others = found
-            also = [str(each.partition) for each in others]
-            since = None if first.since is None else shown(first.since)
-            raise RecordsExpired(str(first.partition), since, None if first.is_gone else shown(first.kept_since), also)
-        for each in found:
-            _log.error(
-                "records may be lost: retention has passed them",
-                partition=str(each.partition),
-                covered_until=shown(each.since),
-                kept_since=shown(each.kept_since),
-            )
-        self._opener.move(opened, passed_over(opened.tokens, found, time.time_ns() // 1_000_000))
+        # A topic that is another one now is refused when the cycle is planned.
+        there = opened.topics & facts.keys()
+        same = {each: facts[each] for each in there if not replaced(opened.tokens, facts[each])}
+        found = [*doubts(opened.tokens, same), *early]
+        if found and not self._skip:
+            raise _error(found)
+        tokens = with_retention(opened.tokens, same)
+        if found:
+            _report(found)
+            tokens = passed_over(tokens, found, time.time_ns() // 1_000_000)
+        if tokens is not opened.tokens:
+            self._opener.move(opened, tokens)
 
     def _unsaid(self, opened: OpenTable) -> int:
         """Milliseconds by which a channel was read further than its table's commit says, at most."""
@@ -144,7 +144,9 @@ def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:
     for each in found:
         known = tokens.channel(each.partition)
         closed = each.is_gone or known.closed
-        channels[each.partition] = replace(known, closed=closed, kept_since=each.kept_since, time=now)
+        # Of a last record that is gone nothing more is to be said.
+        arrived = None if each.cause == "early" else known.arrived
+        channels[each.partition] = replace(known, closed=closed, kept_since=each.kept_since, arrived=arrived, time=now)
     # Said of one that is still there, if any is: the channel of a partition that is gone is forgotten.
     first, *others = sorted(found, key=lambda each: each.is_gone)
     also = f", as it may be with {len(others)} more" if others else ""
@@ -157,6 +159,24 @@ def passed_over(tokens: Tokens, found: Sequence[Doubt], now: int) -> Tokens:
         "reason": f"records may be lost that came after {shown(first.since)} and are gone by retention{also}",
     }
     return replace(tokens.with_channels(channels, tokens.topics), last_error=error)
+
+
+def _error(found: Sequence[Doubt]) -> RecordsExpired:
+    first, *others = found
+    since = None if first.since is None else shown(first.since)
+    kept = None if first.is_gone else shown(first.kept_since)
+    also = [str(each.partition) for each in others]
+    return RecordsExpired(str(first.partition), since, kept, also, is_early=first.cause == "early")
+
+
+def _report(found: Iterable[Doubt]) -> None:
+    for each in found:
+        _log.error(
+            "records may be lost: retention has passed them",
+            partition=str(each.partition),
+            covered_until=shown(each.since),
+            kept_since=shown(each.kept_since),
+        )
 
 
 def shown(moment: int | None) -> str:

@@ -124,7 +124,8 @@ def after(
             kept = {each: channel for each, channel in kept.items() if each in there}
         if replaced(tokens, facts[topic]):
             kept = {each: channel.unopened() for each, channel in kept.items() if each in there}
-        identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept, known.routes if known else {})
+        retention = known.retention if known and not replaced(tokens, facts[topic]) else facts[topic].retention
+        identity = TopicTokens(facts[topic].cluster, facts[topic].id, kept, known.routes if known else {}, retention)
         tokens = replace(tokens, topics={**tokens.topics, topic: identity})
     channels = {
         move.partition: replace(

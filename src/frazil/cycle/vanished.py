@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from frazil.model import PartitionId, SourcePartition
 from frazil.sources.base import TopicFacts
@@ -27,8 +27,13 @@ class Doubt:
     kept_since: int | None
     """What arrived before then may be gone, in ms since the epoch; None where the source does not say."""
 
-    is_gone: bool = False
-    """Whether the partition itself is gone."""
+    cause: Literal["passed", "gone", "early"] = "passed"
+    """Retention has passed what was read; the partition itself is gone; or its last record is, before its time."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the partition itself is gone."""
+        return self.cause == "gone"
 
 
 def doubts(tokens: Tokens, facts: Mapping[str, TopicFacts]) -> list[Doubt]:
@@ -44,6 +49,26 @@ def doubts(tokens: Tokens, facts: Mapping[str, TopicFacts]) -> list[Doubt]:
         if (known := tokens.topics.get(name)) is not None
         for doubt in (*_vanished(topic, known), *_passed(topic, known))
     ]
+
+
+def kept_since(topic: TopicFacts, known: TopicTokens) -> int | None:
+    """What arrived before that time may be gone, in ms since the epoch; None where time does not say.
+
+    A retention that was raised since the last look does not bring back what was deleted before.
+    """
+    if topic.kept_since is None or known.retention is None or topic.retention is None:
+        return topic.kept_since
+    return topic.kept_since + max(0, topic.retention - known.retention)
+
+
+def with_retention(tokens: Tokens, facts: Mapping[str, TopicFacts]) -> Tokens:
+    """The tokens with the retention that holds now, once what another one has deleted was looked for."""
+    changed = {
+        name: replace(tokens.topics[name], retention=topic.retention)
+        for name, topic in facts.items()
+        if name in tokens.topics and tokens.topics[name].retention != topic.retention
+    }
+    return replace(tokens, topics={**tokens.topics, **changed}) if changed else tokens
 
 
 def without_expired(tokens: Tokens, facts: Mapping[str, TopicFacts]) -> Tokens:
@@ -88,22 +113,22 @@ def _vanished(topic: TopicFacts, known: TopicTokens) -> Iterator[Doubt]:
 
 
 def _gone(topic: TopicFacts, partition: PartitionId, since: int | None) -> Doubt:
-    return Doubt(SourcePartition(topic.topic, partition), since, topic.kept_since, is_gone=True)
+    return Doubt(SourcePartition(topic.topic, partition), since, topic.kept_since, "gone")
 
 
 def _passed(topic: TopicFacts, known: TopicTokens) -> Iterator[Doubt]:
-    kept_since = topic.kept_since
-    if kept_since is None or (topic.created is not None and kept_since <= topic.created):
+    since = kept_since(topic, known)
+    if since is None or (topic.created is not None and since <= topic.created):
         return
     parents = {each.id: each.parents for each in topic.partitions}
     for each in topic.partitions:
         if known.channels.get(each.id, UNOPENED).closed:
             continue
         line = [*_line(each.id, parents, known.channels)]
-        since = _latest(channel.read_through for channel in line)
+        watermark = _latest(channel.read_through for channel in line)
         promised = _latest(_promised(channel) for channel in line)
-        if promised is not None and promised < kept_since:
-            yield Doubt(SourcePartition(topic.topic, each.id), since, kept_since)
+        if promised is not None and promised < since:
+            yield Doubt(SourcePartition(topic.topic, each.id), watermark, since)
 
 
 def _line(

@@ -79,7 +79,15 @@ class RecordsExpired(Terminal):
 
     code = "records_expired"
 
-    def __init__(self, partition: str, covered: str | None, kept: str | None, others: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        partition: str,
+        covered: str | None,
+        kept: str | None,
+        others: Sequence[str] = (),
+        *,
+        is_early: bool = False,
+    ) -> None:
         """Say it of one partition.
 
         Args:
@@ -87,11 +95,15 @@ class RecordsExpired(Terminal):
             covered: by when what had come was read; None where nothing was.
             kept: from when on the source keeps records; None where the partition itself is gone.
             others: partitions with which it is the same.
+            is_early: whether the last record that was read is gone although the source should keep it still.
         """
         also = f"; so it is with {', '.join(others)}" if others else ""
         read = f"{partition} was read up to what had come by {covered}" if covered else f"{partition} was never read"
         left = "it is gone from its source" if kept is None else f"its source keeps what came since {kept}"
         which = "records of it" if not covered else "records behind that" if kept is None else "records between"
+        if is_early:
+            left += ", but not the last record that was read: its retention was lower meanwhile"
+            which = "records behind that one"
         super().__init__(
             f"{read}, and {left}: {which} may be gone unread{also}. Set frazil.on.data.loss=skip to go on with what "
             "there is, or `frazil channels reset` --to-earliest; and retain longer."

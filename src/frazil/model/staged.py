@@ -62,6 +62,10 @@ class StagedRange:
     """What had come by then was read, in ms since the epoch, be there anything behind it or not; None in sources that
     cannot tell."""
 
+    arrived: int | None = None
+    """When the record right before `covered` arrived, in ms since the epoch; None where `covered` is not right behind
+    a record, and in sources that cannot tell."""
+
     held: str | None = None
     """Why the source gives no more of it until somebody sees to that; None where it does."""
 

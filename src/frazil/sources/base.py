@@ -185,6 +185,9 @@ class Source(Protocol):
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:
         """By when nothing was behind a start, in ms since the epoch, where nothing was found; others are absent."""
 
+    def have_last(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, bool]:
+        """Whether partitions still have the last record before a start; those are absent of which that is not known."""
+
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         """Average bytes per record, by topic, of the first few records of each range.
 

@@ -561,3 +561,76 @@ def test_a_reset_claims_nothing_that_was_not_read(clock: Ahead, world: StreamWor
 
     assert reset(world, "earliest").read_through is None
     assert reset(world, moment).read_through == moment
+
+
+def retain(world: StreamWorld, hours: int) -> None:
+    client = world.local.client("kinesis")
+    now = client.describe_stream_summary(StreamName=world.stream)["StreamDescriptionSummary"]["RetentionPeriodHours"]
+    change = client.increase_stream_retention_period if hours > now else client.decrease_stream_retention_period
+    change(StreamName=world.stream, RetentionPeriodHours=hours)
+    settle(world)
+
+
+def trim(world: StreamWorld) -> None:
+    """Have the stream delete what is past its retention, as it does every minute."""
+    with world.local.engine.lock:
+        world.local.engine.trim()
+
+
+def lower_for_a_moment(world: StreamWorld) -> None:
+    retain(world, 24)
+    trim(world)
+    retain(world, 168)
+
+
+@pytest.mark.parametrize("newer", [(), (4,)], ids=["nothing is left", "a record is left"])
+def test_a_retention_that_was_lower_while_the_connector_stood_still_is_noticed(
+    clock: Ahead, world: StreamWorld, newer: tuple[int, ...]
+) -> None:
+    retain(world, 168)
+    put(world, 1)
+    world.catch_up(started(world))
+    put(world, 2, 3)
+    clock.ahead += 30 * HOUR
+    put(world, *newer)
+    lower_for_a_moment(world)
+
+    with pytest.raises(RecordsExpired, match="its retention was lower meanwhile"):
+        started(world).cycle()
+    world.catch_up(started(world, frazil__on__data__loss="skip"))
+    put(world, 5)
+    world.catch_up(started(world))
+
+    assert numbers(world) == [1, *newer, 5]
+
+
+def test_the_last_record_of_a_quiet_shard_may_expire_in_its_time(clock: Ahead, world: StreamWorld) -> None:
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    for _ in range(2):
+        clock.ahead += 20 * HOUR
+        looked_at(connector, world, clock() - HOUR)
+    trim(world)
+    put(world, 2)
+
+    world.catch_up(started(world))
+
+    assert numbers(world) == [1, 2]
+
+
+def test_a_shard_that_cannot_be_read_says_nothing_of_its_last_record(
+    clock: Ahead, world: StreamWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.sources.kinesis.watch._HELD", 0.0)
+    put(world, 1)
+    world.catch_up(started(world))
+    world.local.faults.kms("KMSAccessDeniedException", "GetRecords", stream=world.stream)
+    connector = started(world)
+    several(connector)
+    world.local.faults.clear()
+    put(world, 2)
+
+    world.catch_up(connector)
+
+    assert numbers(world) == [1, 2]

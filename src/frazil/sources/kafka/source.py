@@ -212,6 +212,10 @@ class KafkaSource:
     def read_through(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, int]:  # noqa: ARG002
         return {}
 
+    def have_last(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, bool]:  # noqa: ARG002
+        """Not known: offsets tell what is gone."""
+        return {}
+
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         with self._reading:
             self._leaders.find(each.partition.topic for each in ranges)

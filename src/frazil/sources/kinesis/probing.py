@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from frazil.sources.kinesis import faults
 from frazil.sources.kinesis.clock import ServiceClock
 from frazil.sources.kinesis.iterators import iterator_at
 from frazil.sources.kinesis.listed_shards import ListedShards
-from frazil.sources.kinesis.positions import END
+from frazil.sources.kinesis.positions import END, KinesisPosition, at_record
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.standstill import Standstill
 from frazil.sources.kinesis.streams import Streams
@@ -23,6 +23,15 @@ from frazil.sources.kinesis.watch import Watch
 
 _AT_ONCE: Final = 16
 """Shards looked at at the same time."""
+
+_TRIES: Final = 25
+"""Times that a shard is asked for a record, while it is busy or answers without one."""
+
+_ENOUGH: Final = 3
+"""Answers without a record that say there is no more, before that is believed of a record that should be there."""
+
+_GAP: Final = 0.25
+"""Seconds between two such calls: a shard takes five a second."""
 
 
 class Prober:
@@ -59,6 +68,15 @@ class Prober:
         # Who is refused, or gets no answer, asks no sooner than otherwise. An outage is asked about until it ends.
         for each in failed:
             self._watch.of(each).looked_at = time.monotonic()
+
+    def have_last(self, starts: Mapping[SourcePartition, KinesisPosition]) -> dict[SourcePartition, bool]:
+        """Whether shards still have the last record before a start.
+
+        One does not if the service refuses the record's place, or answers with a later record, or with none up to the
+        end of the shard. Shards that give no answer are absent.
+        """
+        answers = self._pool.map(self._has_last, starts, starts.values())
+        return {each: answer for each, answer in zip(starts, answers, strict=True) if answer is not None}
 
     def close(self) -> None:
         """Look at nothing any more."""
@@ -105,3 +123,26 @@ class Prober:
         else:
             known.read_through = max(known.read_through or 0, known.standstill.read_through(answer))
             known.keep(answer.iterator, now)
+
+    def _has_last(self, partition: SourcePartition, start: KinesisPosition) -> bool | None:
+        arn, place = self._streams.arn(partition.topic), at_record(start.value)
+        iterator: str | None = None
+        at_the_end = 0
+        for _ in range(_TRIES):
+            try:
+                iterator = iterator or iterator_at(self._client, partition, arn, place)
+                answer = self._puller.pull(iterator, arn)
+            except (ClientError, BotoCoreError) as error:
+                if faults.code(error) == faults.UNFIT:
+                    return False
+                if faults.code(error) not in faults.THROTTLED:
+                    return None  # a reader finds out, and says it better
+            else:
+                if answer.records:
+                    return int(answer.records[0].sequence) == start.value
+                at_the_end += answer.iterator is None or not answer.behind
+                if answer.iterator is None or at_the_end >= _ENOUGH:
+                    return False
+                iterator = answer.iterator
+            time.sleep(_GAP)
+        return None

@@ -24,7 +24,7 @@ from frazil.sources.kinesis.fan_out.shard import FanOutShard
 from frazil.sources.kinesis.fan_out.subscription import Subscriber
 from frazil.sources.kinesis.listed_shards import ListedShards
 from frazil.sources.kinesis.polling import PollingShard
-from frazil.sources.kinesis.positions import Hints, KinesisPosition, Mark, bounds, hinted, of_kinesis, of_offset
+from frazil.sources.kinesis.positions import Hints, KinesisPosition, Mark, after, bounds, hinted, of_kinesis, of_offset
 from frazil.sources.kinesis.pulling import Puller
 from frazil.sources.kinesis.shard_reading import Outcome, Pulled, ShardReading
 from frazil.sources.kinesis.unpacking import batch, pieces, unpacked
@@ -189,7 +189,9 @@ class RangeReader:
             each.staged = counted(each.staged, found.column("timestamp"), sizes, self._samples)
             self._left_bytes -= found.nbytes
             yield found
-        each.staged = replace(each.staged, covered=pulled.covered)
+        newest = pulled.records[-1]
+        is_its_place = pulled.covered == after(int(newest.sequence))
+        each.staged = replace(each.staged, covered=pulled.covered, arrived=newest.arrival if is_its_place else None)
 
     def _read(self, index: int, wanted: Range) -> None:
         """Read one range, in a thread of its own."""
@@ -229,5 +231,10 @@ def _ended(staged: StagedRange, outcome: Outcome) -> StagedRange:
         outcome.covered, records=staged.parsed, read_through=outcome.read_through, is_quiet=outcome.is_quiet
     )
     return replace(
-        staged, covered=covered, read_through=outcome.read_through, held=outcome.held, trouble=outcome.trouble
+        staged,
+        covered=covered,
+        read_through=outcome.read_through,
+        arrived=staged.arrived if covered == staged.covered else None,
+        held=outcome.held,
+        trouble=outcome.trouble,
     )

@@ -205,6 +205,9 @@ class KinesisSource:
             if watched.is_quiet and watched.covered == starts[each] and watched.read_through is not None
         }
 
+    def have_last(self, starts: Mapping[SourcePartition, Position]) -> Mapping[SourcePartition, bool]:
+        return self._prober.have_last(of_kinesis(starts))
+
     def average_sizes(self, ranges: Collection[Range]) -> Mapping[str, float]:
         puller = Puller(self._client, _SAMPLE)
         sizes: dict[str, list[int]] = {}

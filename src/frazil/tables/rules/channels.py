@@ -55,6 +55,10 @@ class Channel:
     """What had arrived before then was gone when the channel was set to its start, or when a possible loss was last
     reported, in ms since the epoch. None where the source cannot tell."""
 
+    arrived: int | None = None
+    """When the record of the token arrived, in ms since the epoch; None where the token is no record's, or the source
+    cannot tell."""
+
     def unopened(self) -> Channel:
         """A channel that was never opened, with the counts of this one."""
         counts = {each: getattr(self, each) for each in ("inserted", "parsed", "errors", "time", "lost")}
@@ -71,6 +75,7 @@ class Channel:
             closed=start.ended,
             read_through=watermark,
             kept_since=kept_since,
+            arrived=None,
         )
 
 
@@ -88,6 +93,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "parents": "parents",
     "read-through": "read_through",
     "kept-since": "kept_since",
+    "arrived": "arrived",
 }
 """The columns of one field each, and the fields."""
 

@@ -64,6 +64,10 @@ class Identified(Protocol):
     def id(self) -> str:
         """The topic's own id."""
 
+    @property
+    def retention(self) -> int | None:
+        """How long its records are kept, in ms; None where their places tell which are gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicTokens:
@@ -76,6 +80,9 @@ class TopicTokens:
 
     routes: Mapping[str, str] = field(default_factory=dict)
     """The names of the tables that records of the topic are routed to, by value; in the topic's own table only."""
+
+    retention: int | None = None
+    """How long the source kept its records when it was looked at last, in ms; None where places tell what is gone."""
 
     def tokens(self) -> list[str | None]:
         """The tokens alone, in that order."""
@@ -164,8 +171,9 @@ class Tokens:
         topics = dict(self.topics)
         for name, replaced in by_topic.items():
             known = self.topics.get(name)
-            kept = TopicTokens(of[name].cluster, of[name].id, {}, known.routes if known else {})
-            topics[name] = replace(kept, channels={**(known.channels if known else {}), **replaced})
+            kept = known or TopicTokens(of[name].cluster, of[name].id, {}, retention=of[name].retention)
+            together = {**kept.channels, **replaced}
+            topics[name] = replace(kept, cluster=of[name].cluster, id=of[name].id, channels=together)
         return replace(self, topics=topics)
 
 
@@ -189,6 +197,7 @@ def encode(tokens: Tokens) -> str:
             name: {
                 "cluster": topic.cluster,
                 "id": topic.id,
+                **({} if topic.retention is None else {"retention": topic.retention}),
                 "channels": channels.encode(topic.channels),
                 **({"routes": dict(topic.routes)} if topic.routes else {}),
             }
@@ -233,7 +242,11 @@ def decode(text: str) -> Tokens:
             snapshot_seq=document["snapshot-seq"],
             topics={
                 name: TopicTokens(
-                    topic["cluster"], topic["id"], channels.decode(topic["channels"]), topic.get("routes", {})
+                    topic["cluster"],
+                    topic["id"],
+                    channels.decode(topic["channels"]),
+                    topic.get("routes", {}),
+                    topic.get("retention"),
                 )
                 for name, topic in document["topics"].items()
             },
