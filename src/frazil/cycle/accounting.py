@@ -125,6 +125,8 @@ def moved(
             parents=parents.get(partition, known.parents),
             read_through=_watermark(advance, known.read_through),
             arrived=advance.arrived if further else known.arrived,
+            # What follows a record that was wanted is wanted.
+            next_start=None if advance.parsed else known.next_start,
         )
     return without_expired(tokens.with_channels(channels, facts), facts)
 

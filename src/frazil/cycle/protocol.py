@@ -49,6 +49,7 @@ from frazil.cycle.republishing import Republishing
 from frazil.cycle.routes import covers, least_starts
 from frazil.cycle.sending import Backlog
 from frazil.cycle.staging import Staging, only
+from frazil.cycle.successors import with_successors
 from frazil.cycle.table_failures import TableFailure
 from frazil.cycle.table_pool import TablePool
 from frazil.cycle.table_set import TableSet
@@ -220,6 +221,8 @@ class Ingestion:
         self._absences.look(self._set.topics(), facts)
         self._acknowledging.noting(self._set.bring_back)
         self._set.open_new(facts.values())
+        for opened in self.tables.values():
+            opened.tokens = with_successors(opened.tokens, [facts[each] for each in opened.topics & facts.keys()])
         return facts
 
     def goal(self, facts: Mapping[str, TopicFacts]) -> Mapping[SourcePartition, Position] | None:

@@ -71,7 +71,7 @@ class Staging:
             raise StageFailed(str(partition), "its log was truncated while it was read")
         self._losses.look_again(planned)
         self._sizes.update(average_sizes(staged))
-        topics = {each.partition.topic for each in planned}
+        topics = {each.partition.topic for task in staged for each in task.ranges if each.covered != each.start}
         now = self._source.facts(topics)
         for table in self._set.working().values():
             require_same_topics(table.tokens, [now[topic] for topic in table.topics & now.keys()])

@@ -156,7 +156,7 @@ def test_latest_is_a_time_that_survives_a_crash_before_the_first_record(
     assert numbers(latest) == [2]
 
 
-def test_latest_leaves_closed_shards_and_reads_their_children_from_then_on(
+def test_latest_leaves_older_records_of_closed_shards_and_reads_their_children_from_then_on(
     local: LocalKinesis, clock: Ahead, world: StreamWorld
 ) -> None:
     latest = StreamWorld(local, world.stream, InitialPosition("LATEST"))
@@ -165,7 +165,6 @@ def test_latest_leaves_closed_shards_and_reads_their_children_from_then_on(
     put(latest, 2)
     clock.ahead += 120
     connector = started(latest)
-    assert (channel(latest).token, channel(latest).closed) == ("SHARD_END", True)
     put(latest, 3)
     split(latest, 1)
     put(latest, 4, hash_key=0)
@@ -173,6 +172,56 @@ def test_latest_leaves_closed_shards_and_reads_their_children_from_then_on(
     latest.catch_up(connector)
 
     assert numbers(latest) == [3, 4]
+    assert (channel(latest).token, channel(latest).closed) == ("SHARD_END", True)
+
+
+def test_latest_has_the_last_minute_of_a_shard_that_was_just_split(local: LocalKinesis, world: StreamWorld) -> None:
+    latest = StreamWorld(local, world.stream, InitialPosition("LATEST"))
+    put(latest, 1)
+    split(latest)
+    put(latest, 2)
+
+    latest.catch_up(started(latest))
+
+    assert numbers(latest) == [1, 2]
+
+
+@pytest.mark.parametrize("generations", [1, 2])
+def test_children_of_a_shard_that_is_to_begin_at_a_time_to_come_begin_then(
+    local: LocalKinesis, clock: Ahead, world: StreamWorld, generations: int
+) -> None:
+    timed = StreamWorld(local, world.stream, InitialPosition("AT_TIMESTAMP", int(clock() * 1000) + 3_600_000))
+    started(timed)
+    put(timed, 1)
+    for number in range(generations):
+        split(timed, number)
+        put(timed, 2 + number, hash_key=0)
+    connector = started(timed)
+    several(connector)
+    assert numbers(timed) == []
+
+    clock.ahead += HOUR + 1
+    put(timed, 10, hash_key=0)
+    put(timed, 11, hash_key=2**128 - 1)
+    timed.catch_up(connector)
+
+    assert sorted(map(str, numbers(timed))) == ["10", "11"]
+
+
+def test_children_of_a_shard_with_records_since_the_time_begin_at_their_beginning(
+    local: LocalKinesis, clock: Ahead, world: StreamWorld
+) -> None:
+    timed = StreamWorld(local, world.stream, InitialPosition("AT_TIMESTAMP", int(clock() * 1000)))
+    clock.ahead += 2
+    put(timed, 1)
+    timed.catch_up(started(timed))
+    assert channel(timed).next_start is None
+    split(timed)
+    put(timed, 2)
+
+    timed.catch_up(started(timed))
+
+    assert numbers(timed) == [1, 2]
 
 
 def test_a_time_to_start_at_is_kept(local: LocalKinesis, clock: Ahead, world: StreamWorld) -> None:
@@ -521,12 +570,33 @@ def test_an_account_that_is_asked_too_often_is_no_outage(world: StreamWorld) -> 
     connector = started(world)
     connector.cycle()
     world.local.faults.kms("LimitExceededException", "DescribeStreamSummary", stream=world.stream)
-    world.local.faults.kms("LimitExceededException", "ListShards", stream=world.stream)
     put(world, 2)
 
     world.catch_up(connector)
 
     assert numbers(world) == [1, 2]
+
+
+def test_what_was_read_of_a_stream_that_may_be_another_one_is_not_committed(
+    world: StreamWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.sources.kinesis.streams._PATIENCE", 0.0)
+    put(world, 1)
+    connector = started(world)
+    world.catch_up(connector)
+    made_again(world)
+    put(world, 2)
+    for operation in ("DescribeStreamSummary", "ListShards"):
+        world.local.faults.kms("LimitExceededException", operation, stream=world.stream)
+
+    with pytest.raises(StreamUnavailable, match="LimitExceededException"):
+        for_a_while(connector)
+    world.local.faults.clear()
+    connector.recall()
+    with pytest.raises(TopicReplaced, match=world.stream):
+        several(connector)
+
+    assert numbers(world) == [1]
 
 
 def test_a_backlog_that_was_there_at_the_first_start_does_not_expire_unsaid(clock: Ahead, world: StreamWorld) -> None:

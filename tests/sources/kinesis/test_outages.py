@@ -250,7 +250,7 @@ def test_a_stream_that_cannot_be_described_now_and_then_is_no_outage(world: Stre
     put(world, 1, at=LOWEST)
     connector = opened(world)
     connector.cycle()
-    world.local.faults.fail("DescribeStreamSummary", "ListShards", stream=world.stream)
+    world.local.faults.fail("DescribeStreamSummary", stream=world.stream)
     put(world, 2, at=LOWEST)
 
     until_landed(connector, world, 1, 2)

@@ -29,7 +29,7 @@ class InitialPosition:
         """Where each shard of a stream starts.
 
         The newest records are those after a time, which is fixed here: a service asked for them again after a crash
-        would begin later. A shard that is closed already gets no more of them.
+        would begin later. A shard that is closed may have got records since that time.
 
         Args:
             facts: the stream.
@@ -40,7 +40,7 @@ class InitialPosition:
         for each in facts.partitions:
             start = BEGINNING
             if self.kind == "LATEST":
-                start = END if each.closed else at_time(now - margin)
+                start = END if each.closed and not margin else at_time(now - margin)
             elif self.moment is not None:
                 start = at_time(self.moment)
             found[SourcePartition(facts.topic, each.id)] = start

@@ -249,31 +249,28 @@ class Streams:
         try:
             summary = self._described(name)
         except (ClientError, BotoCoreError) as error:
+            if not faults.passes(error) and faults.code(error) not in faults.HELD:
+                raise faults.translate(error, self._address, f"describe the stream {name}") from error
             # An account may ask that 20 times a second, of all its streams.
-            is_held = faults.code(error) in faults.HELD
-            if (faults.passes(error) or is_held) and self._kept(name, _STALE) and self._is_still_there(name, known):
+            if self._is_still_there(name, known):
                 return known.facts
-            if is_held:
-                # Nobody can tell whether it is the same stream still. What was read of it waits until somebody can.
-                action = f"say whether {name} is the stream it was"
-                raise StreamUnavailable(self._address, action, faults.cause(error)) from error
-            raise faults.translate(error, self._address, f"describe the stream {name}") from error
+            # What was read of a stream that may be another one waits until that is known.
+            action = f"say whether {name} is the stream it was"
+            raise StreamUnavailable(self._address, action, faults.cause(error)) from error
         return None if summary is None else self._facts(name, summary, known.facts.partitions)
 
     def _is_still_there(self, name: str, known: Stream) -> bool:
-        """Whether the stream of that name is the one that is known, by what may be asked far more often.
-
-        Where that is not answered either, the next look tells.
-        """
+        """Whether the stream of that name is known to be the same, by what may be asked far more often."""
         created = dt.datetime.fromtimestamp(int(known.facts.id) / 1000, dt.UTC)
         try:
-            self._client.list_shards(**self._named(name), StreamCreationTimestamp=created, MaxResults=1)
+            ask = partial(self._client.list_shards, StreamCreationTimestamp=created, MaxResults=1)
+            _asked(partial(ask, **self._named(name)), is_patient=True)
         except (ClientError, BotoCoreError) as error:
             if faults.code(error) == faults.GONE:
                 self.forget(name)
-                return False
-            if not faults.passes(error) and faults.code(error) not in faults.HELD:
+            elif not faults.passes(error) and faults.code(error) not in faults.HELD:
                 raise faults.translate(error, self._address, f"list the shards of the stream {name}") from error
+            return False
         return True
 
     def _described(self, name: str) -> dict[str, Any] | None:

@@ -59,6 +59,9 @@ class Channel:
     """When the record of the token arrived, in ms since the epoch; None where the token is no record's, or the source
     cannot tell."""
 
+    next_start: str | None = None
+    """The offset token at which the partitions that follow this one begin; None: at their beginning."""
+
     def unopened(self) -> Channel:
         """A channel that was never opened, with the counts of this one."""
         counts = {each: getattr(self, each) for each in ("inserted", "parsed", "errors", "time", "lost")}
@@ -76,6 +79,7 @@ class Channel:
             read_through=watermark,
             kept_since=kept_since,
             arrived=None,
+            next_start=None if start.timestamp is None else str(start.last),
         )
 
 
@@ -94,6 +98,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "read-through": "read_through",
     "kept-since": "kept_since",
     "arrived": "arrived",
+    "next-start": "next_start",
 }
 """The columns of one field each, and the fields."""
 
