@@ -81,6 +81,9 @@ class PipeSpec:
     """Columns of the chunk, by name, and the SQL that each is computed by: once, so that every statement and every
     part of it sees the same value."""
 
+    batch: int | None = None
+    """The most records that a statement may read at once, where it may make much longer texts of them; None: any."""
+
     targets: tuple[PipeTarget, ...] = ()
     """The columns that its items go to, in the order of its select list; empty where names in the pipe decide."""
 

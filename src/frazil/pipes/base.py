@@ -101,6 +101,7 @@ class Chunk:
         self._rows = rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64()))
         self._rewritten: set[int] = set()
         self._is_registered = False
+        self._batch: int | None = None
 
     @property
     def is_outgrown(self) -> bool:
@@ -190,6 +191,11 @@ class Chunk:
                 self._rows = self._rows.append_column(name, found.column(name))
             self._is_registered = False
 
+    def read_by(self, batch: int | None) -> None:
+        """Have statements read at most so many rows at once; None: as many as are a few megabytes."""
+        self._batch = batch
+        self._is_registered = False
+
     def define(self, make: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
         """Make functions known that statements call."""
         make(self._connection)
@@ -203,6 +209,7 @@ class Chunk:
         if not self._is_registered:
             # In batches that DuckDB parses one by one: of a JSON text it makes many times as much.
             most = max(1, _BATCH_BYTES * self.count // max(1, self._rows.nbytes))
+            most = min(most, self._batch or most)
             batches = pa.Table.from_batches(self._rows.to_batches(max_chunksize=most), self._rows.schema)
             self._connection.register(CHUNK, batches)
             self._is_registered = True

@@ -22,6 +22,7 @@ from frazil.pipes.sql.record import CONTENT, RecordScope, note_paths, raw_text, 
 from frazil.pipes.stored import identity_of
 from frazil.pipes.types import unsupported
 from frazil.snowflake.expressions import Expressions
+from frazil.snowflake.functions.sizes import growing
 from frazil.snowflake.heads import head
 from frazil.snowflake.items import note_aliases
 from frazil.snowflake.kinds import shown as type_shown
@@ -31,6 +32,9 @@ from frazil.snowflake.scope import Scope, matching
 from frazil.snowflake.typed import Types
 from frazil.snowflake.values import as_text, boxed
 from frazil.snowflake.windows import aggregated
+
+_GROWING_BATCH: Final = 4
+"""Records at once of a pipe whose texts may grow: as long as texts may be, they take a tenth of a worker's memory."""
 
 WHERE: Final = "WHERE"
 """What stands for a column where a record's WHERE fails."""
@@ -107,6 +111,7 @@ class _Compiling:
             condition=condition,
             condition_source=condition_source,
             volatile=tuple(sorted(self._scope.volatile.items())),
+            batch=_GROWING_BATCH if any(growing(self._pipe.query)) else None,
             targets=targets,
             warnings=tuple(self._warnings),
         )

@@ -66,6 +66,7 @@ class SqlPipe:
         """The statement, again once the records it fails for have left, and again once each was looked at."""
         self._define(chunk)
         chunk.compute(self._spec.volatile)
+        chunk.read_by(self._spec.batch)
         self._reject_unreadable(chunk)
         self._leave_out(chunk)
         yield self._select()

@@ -8,9 +8,11 @@ from sqlglot import exp
 
 from frazil.snowflake.building import variable
 from frazil.snowflake.casts import to_type
+from frazil.snowflake.functions import sizes
 from frazil.snowflake.functions.documents import from_list
 from frazil.snowflake.functions.meanings import Function, arity, as_integer, as_list, read, table
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, JSON, TEXT
+from frazil.snowflake.places import Refused
 from frazil.snowflake.rendering import rendered
 from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
@@ -143,14 +145,22 @@ def _sort(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
 def _to_string(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("ARRAY_TO_STRING", arguments, 2, 2)
     item = rendered(as_text(types, variable("x", JSON)))
-    joined = f"array_to_string(list_transform(a, lambda x: coalesce({item}, '')), b)"
-    return template(joined, [as_list(types, arguments[0]), as_text(types, arguments[1])], TEXT)
+    texts, separator = f"list_transform(a, lambda x: coalesce({item}, ''))", as_text(types, arguments[1])
+    if isinstance(separator, exp.Literal):
+        # DuckDB takes a separator that stands there, and nothing that a lambda was given.
+        return template(sizes.joined(texts, separator.name), [as_list(types, arguments[0])], TEXT)
+    if separator.find(exp.Column):
+        raise Refused("ARRAY_TO_STRING: the separator must be the same for all rows", arguments[1])
+    return template(f"array_to_string({texts}, b)", [as_list(types, arguments[0]), separator], TEXT)
 
 
 def _range(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     arity("ARRAY_GENERATE_RANGE", arguments, 2, 3)
     parts = [as_integer(types, each) for each in arguments]
-    return template(f"to_json(range({', '.join('abc'[: len(parts)])}))", parts, JSON)
+    is_long = sizes.RANGE_IS_LONG.format(step="c" if len(parts) > 2 else "1")
+    end = f"CASE WHEN {is_long} THEN CAST({sizes.TOO_MANY} AS BIGINT) ELSE b END"
+    given = ", ".join(["a", end, "c"][: len(parts)])
+    return template(f"to_json(range({given}))", parts, JSON)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -8,6 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, text
+from frazil.snowflake.functions import sizes
 from frazil.snowflake.functions.meanings import Function, arity, literal, whole
 from frazil.snowflake.kinds import BIGINT, BOOLEAN, JSON, TEXT
 from frazil.snowflake.places import Refused
@@ -43,8 +44,9 @@ def _replace(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
     options = "" if occurrence else ", 'g'"
     value = as_text(types, arguments[0])
     if (start := _start(name, arguments[3:4])) == 1:
-        return template(f"regexp_replace(a, b, c{options})", [value, pattern, put], TEXT)
-    moved = f"left(a, {start - 1}) || regexp_replace(substring(a, {start}), b, c{options})"
+        return template(sizes.regexp_replaced("a", options), [value, pattern, put], TEXT)
+    rest = sizes.regexp_replaced(f"substring(a, {start})", options)
+    moved = f"left(a, {start - 1}) || {rest}"
     return template(moved, [value, pattern, put], TEXT)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from frazil.snowflake.building import call, grouped, text, typed
+from frazil.snowflake.functions import sizes
 from frazil.snowflake.functions.meanings import Function, arity, as_integer, literal, table, whole
 from frazil.snowflake.kinds import BIGINT, BLOB, BOOLEAN, JSON, TEXT
 from frazil.snowflake.places import Refused
@@ -18,19 +19,12 @@ from frazil.snowflake.values import as_text
 _TEXTS: Final = r"""
     UPPER(t)
     LOWER(t)
-    REVERSE(t) = array_to_string(list_reverse(regexp_extract_all(a, '(?s).')), '')
-    REPEAT(ti) = repeat(a, greatest(b, 0))
-    SPACE(i) = repeat(' ', greatest(a, 0))
+    REVERSE(t) = CASE WHEN strlen(a) = length(a) THEN reverse(a) ELSE array_to_string(list_reverse(regexp_extract_all(a, '(?s).')), '') END
     LEFT(ti) = left(a, greatest(b, 0))
     RIGHT(ti) = right(a, greatest(b, 0))
-    LPAD(ti) = lpad(a, CAST(greatest(b, 0) AS INTEGER), ' ')
-    LPAD(tit) = CASE WHEN c = '' THEN left(a, greatest(b, 0)) ELSE lpad(a, CAST(greatest(b, 0) AS INTEGER), c) END
-    RPAD(ti) = rpad(a, CAST(greatest(b, 0) AS INTEGER), ' ')
-    RPAD(tit) = CASE WHEN c = '' THEN left(a, greatest(b, 0)) ELSE rpad(a, CAST(greatest(b, 0) AS INTEGER), c) END
     SUBSTR|SUBSTRING(ti) = CASE WHEN b < -length(a) THEN '' ELSE substring(a, CASE WHEN b = 0 THEN 1 ELSE b END) END
     SUBSTR|SUBSTRING(tii) = CASE WHEN c <= 0 OR b < -length(a) THEN '' ELSE substring(a, CASE WHEN b = 0 THEN 1 ELSE b END, c) END
     REPLACE(tt) = replace(a, b, '')
-    REPLACE(ttt)
     TRANSLATE(ttt)
     TRIM(t) = trim(a, ' ')
     TRIM(tt)
@@ -49,6 +43,17 @@ _TEXTS: Final = r"""
     TRY_HEX_DECODE_STRING(t) = try(decode(unhex(a)))
     UUID_STRING() = CAST(uuid() AS VARCHAR)
 """  # noqa: E501 (a line is a function)
+
+_OR_CUT: Final = "CASE WHEN c = '' THEN left(a, greatest(b, 0)) ELSE {} END"
+_SIZED: Final = f"""
+    REPEAT(ti) = {sizes.repeated("a", "b")}
+    SPACE(i) = {sizes.repeated("' '", "a")}
+    LPAD(ti) = {sizes.padded("lpad", "' '")}
+    LPAD(tit) = {_OR_CUT.format(sizes.padded("lpad", "c"))}
+    RPAD(ti) = {sizes.padded("rpad", "' '")}
+    RPAD(tit) = {_OR_CUT.format(sizes.padded("rpad", "c"))}
+    REPLACE(ttt) = {sizes.REPLACED}
+"""
 
 _TOKENS: Final = (
     "CASE WHEN b = '' THEN CASE WHEN a = '' THEN [] ELSE [a] END "
@@ -196,6 +201,7 @@ def _editdistance(types: Types, arguments: list[exp.Expr]) -> exp.Expr:
         found += (
             "ELSE CAST(error('EDITDISTANCE is not there for texts with other characters than ASCII') AS BIGINT) END"
         )
+    found = f"CASE WHEN {sizes.DISTANCE_IS_FAR} THEN {sizes.TOO_FAR} ELSE {found} END"
     distance = template(found, [left, right], BIGINT)
     if len(arguments) == 2:
         return distance
@@ -220,7 +226,7 @@ def _to_binary(name: str, *, safe: bool) -> Function:
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    **table(TEXT, _TEXTS),
+    **table(TEXT, _TEXTS + _SIZED),
     **table(
         BIGINT,
         """
