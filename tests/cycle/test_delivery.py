@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from tests.pipes.default.chunks import batch
 from frazil.cycle import sending
 from frazil.cycle.delivery import Delivery
 from frazil.cycle.open_tables import OpenTable
+from frazil.cycle.sending import Sender
 from frazil.errors import BrokerUnavailable, CatalogUnavailable
 from frazil.model import Column, Primitive, Reject, TableName
 from frazil.records.odd_times import HEADER
@@ -69,6 +71,11 @@ class Topic:
         return refused
 
 
+def wait_for_what_is_sent(*senders: Sender) -> None:
+    """A process that has ended sends nothing any more."""
+    wait([each.sending for sender in senders for each in sender._progress.values() if each.sending])
+
+
 class Scene:
     """A table whose records are rejected, what delivers them, and what the table says."""
 
@@ -101,8 +108,7 @@ class Scene:
     def crash(self) -> None:
         """End the process, and start another one."""
         self.delivery.close()
-        for each in self.delivery._senders():
-            each._thread.shutdown(wait=True)  # a process that has ended sends nothing any more
+        wait_for_what_is_sent(*self.delivery._senders())
         self.restart()
 
     def reject(self, *values: str, at: int = NOW, committed: bool = True) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterable
+from concurrent.futures import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -112,7 +113,7 @@ class Scene:
         self.republishing.close()
         # A process that has ended sends nothing any more.
         assert self.republishing.sender is not None
-        self.republishing.sender._thread.shutdown(wait=True)
+        wait([each.sending for each in self.republishing.sender._progress.values() if each.sending])
         self.restart()
 
     def accept(self, *values: str, committed: bool = True) -> None:

@@ -140,7 +140,9 @@ def test_a_dead_letter_topic_that_cannot_be_made_costs_nothing_but_the_delivery(
 
 
 @pytest.mark.slow
-def test_a_kill_anywhere_around_the_delivery_leaves_each_reject_there_once(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_kill_around_the_delivery_leaves_each_reject_in_the_table_once_and_in_the_topic(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
     topic = create_topic(broker.bootstrap_servers, f"rejected_{uuid4().hex[:8]}", 2)
     home = tmp_path / "home"
     file = write_properties(
@@ -150,6 +152,8 @@ def test_a_kill_anywhere_around_the_delivery_leaves_each_reject_there_once(broke
         bootstrap__servers=broker.bootstrap_servers,
         **KAFKA_JSON,
         errors__tolerance="all",
+        errors__deadletterqueue__topic__name=f"{topic}_dead",
+        errors__deadletterqueue__topic__replication__factor="1",
         frazil__errors__table="true",
         frazil__home=str(home),
     )
@@ -170,5 +174,7 @@ def test_a_kill_anywhere_around_the_delivery_leaves_each_reject_there_once(broke
     asked = f"SELECT count(*), count(DISTINCT topic, partition, offset) FROM {topic}_errors"
     told = frazil("sql", asked, "--format", "csv", "--home", home)
     assert told.stdout.split()[-1] == f"{2 * len(points)},{2 * len(points)}", told.stderr
+    bad = {f'{{"n": "bad {number} {partition}"}}' for number in range(len(points)) for partition in range(2)}
+    assert {each.value().decode() for each in read(broker.bootstrap_servers, f"{topic}_dead")} == bad
     rows = frazil("sql", f"SELECT count(*) FROM {topic}", "--format", "csv", "--home", home)
     assert rows.stdout.split()[-1] == str(1 + 2 * len(points))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from frazil import faults
 from frazil.config import ConnectorSettings
 from frazil.cycle.laying_out import lay_out
 from frazil.cycle.open_tables import OpenTable
@@ -58,6 +59,7 @@ class ErrorTablePlace(_RejectPlace):
         if known is None or known.table is not table:
             known = self._tables[table.uuid] = ErrorTable(self._catalog, table, self._settings.key, lay_out)
         appended = known.append(lists, self._settings.name)
+        faults.reach("after_append")
         known.expire(self._settings.snapshots_min_age_ms)
         return Came(appended.damaged)
 

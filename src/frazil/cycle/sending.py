@@ -15,13 +15,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import structlog
 
 from frazil import faults
+from frazil.cycle.daemons import Daemons
 from frazil.cycle.open_tables import OpenTable
 from frazil.errors import FrazilError
 from frazil.tables import outbox
@@ -134,7 +135,7 @@ class Sender:
             place: where lists go.
         """
         self.place = place
-        self._thread = ThreadPoolExecutor(1, f"frazil-{connector}-{place.name.replace(' ', '-')}")
+        self._thread = Daemons(1, f"frazil-{connector}-{place.name.replace(' ', '-')}")
         self._progress: dict[str, _Progress] = {}
         """By the uuid of the table."""
 
@@ -148,7 +149,8 @@ class Sender:
         faults.reach("before_delivery")
         known, tokens = self._of(opened), opened.tokens
         ends = {each.listed.path for each in known.done} | {self.place.reached(tokens) or ""}
-        known.sending = self._thread.submit(self._send, opened.table, self.place.newest(tokens), ends, known)
+        newest = self.place.newest(tokens)
+        known.sending = self._thread.submit(lambda: self._send(opened.table, newest, ends, known))
 
     def owes(self, opened: OpenTable) -> bool:
         """Whether the tokens of a table do not say yet what has come."""
@@ -211,7 +213,7 @@ class Sender:
     def close(self) -> None:
         """Send nothing more."""
         self._closed.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread.close()
 
     def _of(self, opened: OpenTable) -> _Progress:
         return self._progress.setdefault(opened.uuid, _Progress())
