@@ -140,6 +140,7 @@ class WritableTable(Protocol):
 
         Raises:
             FileNotFoundError: there is no such file.
+            ValueError: it is damaged: it is not what its checksum was made of.
             CatalogUnavailable: it could not be read.
         """
 

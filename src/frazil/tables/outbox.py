@@ -83,7 +83,7 @@ def undelivered(table: WritableTable, newest: str | None, ends: Collection[str] 
     while path is not None and path not in seen:
         seen.add(path)
         try:
-            listed = _list(path, table.read_file(path))
+            listed = _read(table, path)
         except FileNotFoundError:
             # Lists of what was sent on are deleted. A table that was set back to a time before names them again.
             _log.warning("a list of records is gone: what it named is not sent", table=str(table.name), list=path)
@@ -92,12 +92,12 @@ def undelivered(table: WritableTable, newest: str | None, ends: Collection[str] 
         path = listed.previous
 
 
-def _list(path: str, content: bytes) -> OutboxList:
+def _read(table: WritableTable, path: str) -> OutboxList:
     try:
-        document: dict[str, Any] = orjson.loads(content)
+        document: dict[str, Any] = orjson.loads(table.read_file(path))
         files, previous = tuple(document["files"]), document["previous"]
         if not all(isinstance(each, str) for each in (*files, previous or "", document["commit"])):
             raise TypeError("a path is not a text")
         return OutboxList(path, document["commit"], files, previous, int(document.get("at", 0)))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         return OutboxList(path, "", (), None, damage=f"{type(error).__name__}: {error}")

@@ -64,6 +64,8 @@ def ledger_in(table: WritableTable, state: TableState, connector: str) -> OpenLe
             return decode(table.read_file(path), path)
         except FileNotFoundError as error:
             raise LedgerUnreadable(path, "it is gone") from error
+        except ValueError as error:
+            raise LedgerUnreadable(path, str(error)) from error
 
     name = name_in(state, connector, ledger_at)
     return OpenLedger(ledger_at(name.path), name) if name else OpenLedger(Ledger(), None)

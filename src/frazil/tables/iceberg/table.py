@@ -381,6 +381,8 @@ class Table:
         except java_errors() as error:
             if java_class(error) in _NO_FILE:
                 raise FileNotFoundError(path) from error
+            if java_class(error) == "ChecksumException":
+                raise ValueError(java_message(error)) from error
             raise CatalogUnavailable(f"read {path}", java_message(error)) from error
 
     def referred_to(self, names: Collection[str], deadline: float) -> set[str]:
