@@ -46,3 +46,15 @@ def test_a_line_names_twenty_keys(keys: int, more: str) -> None:
 
 def test_nothing_is_said_where_nothing_was_dropped() -> None:
     assert "dropped" not in shown(replace(STATUS, dropped={}))
+
+
+def test_damaged_files_and_refused_and_waiting_rejects_are_named_once_for_a_table() -> None:
+    left = {"set_aside": ("s3://b/list-1.json",), "refused": {"dead letters": 1200}, "rejects_wait": True}
+
+    told = shown(*(replace(STATUS, partition=number, state="STOPPED", **left) for number in range(2)))
+
+    assert told.splitlines()[-3:] == [
+        "Rejected records of public.ORDERS wait for SHOP: `frazil dlq waiting` shows them",
+        "SHOP set aside a damaged file of public.ORDERS; see `frazil dlq waiting`: s3://b/list-1.json",
+        "The dead letters of SHOP took 1,200 records of public.ORDERS in no form",
+    ]

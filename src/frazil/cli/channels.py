@@ -22,6 +22,7 @@ from frazil.cli.console import people
 from frazil.cli.visible import cell, visible_json
 from frazil.connector.overview import Overview
 from frazil.connector.registry import Registry
+from frazil.connector.states import State
 from frazil.connector.token_scan import ConnectorTokens
 from frazil.cycle import sharing
 from frazil.errors import Transient
@@ -108,12 +109,14 @@ def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
 
 
 def _left_behind(found: Sequence[ChannelStatus]) -> Iterator[Text]:
-    """Lines for each table that has damaged lists or files, or records that a place did not take."""
+    """Lines for each table that has damaged lists or files, or rejects that wait or that a place did not take."""
     for each in {(each.connector, each.table): each for each in found}.values():
+        if each.rejects_wait and each.state != State.RUNNING:
+            yield cell(f"Rejected records of {each.table} wait for {each.connector}: `frazil dlq waiting` shows them")
         for path in each.set_aside or ():
             yield cell(f"{each.connector} set aside a damaged file of {each.table}; see `frazil dlq waiting`: {path}")
         for place, count in (each.refused or {}).items():
-            yield cell(f"{each.connector} has {count:,} records of {each.table} in no form that its {place} takes")
+            yield cell(f"The {place} of {each.connector} took {count:,} records of {each.table} in no form")
 
 
 def _expiring(found: Sequence[ChannelStatus]) -> Iterator[Text]:

@@ -132,6 +132,7 @@ def channels_of(
             dropped=dict(tokens.dropped),
             set_aside=tokens.set_aside,
             refused=dict(tokens.refused),
+            rejects_wait=tokens.rejects is not None,
         )
         for name, tokens, partition, channel in found
     ]

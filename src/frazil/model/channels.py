@@ -63,3 +63,7 @@ class ChannelStatus:
 
     refused: Mapping[str, int] = field(default_factory=dict)
     """By place, how many rejected or accepted records of the table it took in no form."""
+
+    rejects_wait: bool = False
+    """Whether tokens name rejected records of the table that have not come to all places; also where they have, until
+    a commit follows."""
