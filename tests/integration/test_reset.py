@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from frazil.connector.resetting import Where
 from frazil.dev.kafka import KafkaBroker
 from frazil.errors import Fenced, OwnerRuns, ResetRefused, TokensUncertain
 from frazil.testing.records import produce
-from frazil.testing.topics import delete_records
+from frazil.testing.topics import delete_records, wait_until
 
 RECALL_EVERY = "frazil.cycle.protocol._RECALL_EVERY"
 
@@ -129,6 +131,44 @@ def test_a_connector_that_runs_is_left_alone_unless_it_is_to_be_fenced(
     assert f"{who()} with frazil channels reset" in str(running.error)
 
 
+@pytest.mark.long
+def test_resets_while_a_connector_commits_lose_nothing_and_land_nothing_twice_that_they_do_not_ask_for(
+    desk: Desk, topic, rows, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, broker: KafkaBroker
+):
+    monkeypatch.setattr(RECALL_EVERY, 0.2)
+    stop = threading.Event()
+    sent: list[int] = []
+
+    def produce_on() -> None:
+        while not stop.wait(0.02):
+            send(broker, topic, [len(sent)])
+            sent.append(len(sent))
+
+    running = desk.run(topic, "raced")
+    caught_up(running)
+    producing = threading.Thread(target=produce_on)
+    producing.start()
+    try:
+        for place in ("latest", "earliest", "latest", "latest", "earliest"):
+            desk.reset("raced", Where(place=place), force=True)
+            until_state(running, "FENCED")
+            running = desk.run(topic, "raced")
+            began = len(sent)
+            wait_until(lambda: len(sent) > began + 20, "records behind the reset")  # noqa: B023 (waited for at once)
+    finally:
+        stop.set()
+        producing.join()
+    caught_up(running)
+
+    expected, start = Counter[int](), 0
+    for audit in audits(spark, topic):
+        ((token,),) = [audit["tokens"].values()]
+        expected.update(range(start, int(token["from"]) + 1))
+        start = int(token["to"]) + 1
+    expected.update(range(start, len(sent)))
+    assert Counter(numbers(rows(topic), 0)) == expected
+
+
 def test_offsets_that_a_partition_does_not_have_are_refused(desk: Desk, landed: Connector, broker: KafkaBroker):
     (topic,) = landed.settings.source.topics
     delete_records(broker.bootstrap_servers, topic, 0, 4)
@@ -198,5 +238,7 @@ def test_the_command_as_a_user_types_it(
 
 def audits(spark: SparkSession, topic: str) -> list[dict]:
     """What the snapshots of a topic's table say of resets."""
-    texts = spark.sql(f"SELECT summary['frazil.reset'] AS text FROM frazil.public.{topic.upper()}.snapshots").collect()
+    texts = spark.sql(
+        f"SELECT summary['frazil.reset'] AS text FROM frazil.public.{topic.upper()}.snapshots ORDER BY committed_at"
+    ).collect()
     return [json.loads(each.text) for each in texts if each.text]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+import structlog
 
 from frazil.connector.amending import DESPITE, Amended, amend, audited, require_stopped
 from frazil.connector.brokers import Brokers
@@ -13,7 +15,7 @@ from frazil.connector.registry import Registry
 from frazil.connector.reset_together import require_one_time_for_a_shard, require_routes_not_left_behind
 from frazil.connector.token_scan import ConnectorTokens, connector_tokens
 from frazil.cycle.resets import Move, after, chosen, moves
-from frazil.errors import ResetRefused
+from frazil.errors import FrazilError, ResetRefused
 from frazil.model import Position, SourcePartition
 from frazil.sources.base import Source, TopicFacts
 from frazil.sources.kafka.positions import KafkaPosition
@@ -22,6 +24,8 @@ from frazil.tables.iceberg.catalog import Catalog
 from frazil.tables.rules.tokens import RESET, Tokens
 
 COMMAND = "frazil channels reset"
+
+_log = structlog.get_logger(__name__)
 
 Place: TypeAlias = Literal["earliest", "latest"]
 
@@ -71,6 +75,29 @@ class Reset:
     """Whether it is about all channels of its topics."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a command asks of every table."""
+
+    topic: str | None
+    where: Where
+    force: bool
+    held: Sequence[ConnectorTokens]
+    """What connectors hold in all tables."""
+
+    along: Collection[str]
+    """The tables that are reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A reset of one connector on one table that is not committed yet."""
+
+    reset: Reset
+    only: SourcePartition | None
+    facts: Mapping[str, TopicFacts]
+
+
 class Resetter:
     """Resets channels of the connectors of one catalog."""
 
@@ -98,44 +125,54 @@ class Resetter:
             raise ResetRefused(
                 f"{wanted.name!r} may mean {' or '.join(connectors)}", "Give the connector's name in upper case."
             )
-        planned = [self._plan(each, only, wanted.topic, where, force=force) for each, only in found]
-        along = {str(each.table.name) for each, _ in found}
-        for plan, _ in planned:
-            require_routes_not_left_behind(plan.holding, plan.moves, held, along)
-            require_one_time_for_a_shard(plan.holding, plan.moves, held, along)
-        if not dry:
-            for plan, facts in planned:
-                self._commit(plan, facts, where, reason)
-        return [plan for plan, _ in planned]
+        asked = _Asked(wanted.topic, where, force, held, {str(each.table.name) for each, _ in found})
+        planned = [self._plan(each, only, asked) for each, only in found]
+        if dry:
+            return [each.reset for each in planned]
+        done: list[Reset] = []
+        for each in planned:
+            try:
+                done.append(self._commit(each, asked, reason))
+            except FrazilError:
+                if done:
+                    names = [str(reset.holding.table.name) for reset in done]
+                    _log.warning("the command fails after it has reset other tables", reset=names)
+                raise
+        return done
 
-    def _plan(
-        self, holding: ConnectorTokens, only: SourcePartition | None, topic: str | None, where: Where, *, force: bool
-    ) -> tuple[Reset, Mapping[str, TopicFacts]]:
+    def _plan(self, holding: ConnectorTokens, only: SourcePartition | None, asked: _Asked) -> _Plan:
         known = self._registered.get(holding.connector)
-        owner = require_stopped(holding.table, holding.connector, holding.tokens, known, force=force)
-        topics = [only.topic] if only else [topic] if topic else sorted(holding.tokens.topics)
+        owner = require_stopped(holding.table, holding.connector, holding.tokens, known, force=asked.force)
+        topics = [only.topic] if only else [asked.topic] if asked.topic else sorted(holding.tokens.topics)
         with self._brokers.source(holding.connector, known, topics) as source:
             facts = source.facts(topics)
-            targets = _targets(source, chosen(holding.tokens, facts, topics, only), where)
+            targets = _targets(source, chosen(holding.tokens, facts, topics, only), asked.where)
         absent = [each for each in topics if each not in facts]
-        return Reset(holding, moves(holding.tokens, targets, facts), owner, absent, only is None), facts
+        found = moves(holding.tokens, targets, facts)
+        require_routes_not_left_behind(holding, found, asked.held, asked.along)
+        require_one_time_for_a_shard(holding, found, asked.held, asked.along)
+        return _Plan(Reset(holding, found, owner, absent, only is None), only, facts)
 
-    def _commit(self, plan: Reset, facts: Mapping[str, TopicFacts], where: Where, reason: str | None) -> None:
-        targets = {move.partition: move.after for move in plan.moves}
+    def _commit(self, plan: _Plan, asked: _Asked, reason: str | None) -> Reset:
+        """Commit what was planned; planned anew where the connector has opened the table or committed since."""
 
         def change(known: Tokens | None) -> Amended:
-            tokens = known or plan.holding.tokens
-            done = moves(tokens, targets, facts)
+            nonlocal plan
+            holding = plan.reset.holding
+            if known is not None and known.commit != holding.tokens.commit:
+                plan = self._plan(replace(holding, tokens=known), plan.only, asked)
+            tokens, found = plan.reset.holding.tokens, plan.reset.moves
             channels = {
                 str(move.partition): {"from": tokens.channel(move.partition).token, "to": str(move.after.last)}
-                for move in done
+                for move in found
             }
-            audit = audited(COMMAND, to=str(where), reason=reason, tokens=channels)
-            moved = after(tokens, done, facts, time.time_ns() // 1_000_000, whole=plan.whole)
+            audit = audited(COMMAND, to=str(asked.where), reason=reason, tokens=channels)
+            moved = after(tokens, found, plan.facts, time.time_ns() // 1_000_000, whole=plan.reset.whole)
             return Amended(moved, audit)
 
-        if plan.moves:
-            amend(plan.holding.table, plan.holding.connector, RESET, change)
+        if plan.reset.moves:
+            amend(plan.reset.holding.table, plan.reset.holding.connector, RESET, change)
+        return plan.reset
 
 
 def _matches(holding: ConnectorTokens, wanted: Wanted) -> list[SourcePartition | None]:
