@@ -6,9 +6,11 @@ from typing import Any, cast
 
 from tests.support.channels import at, with_channel
 
-from frazil.connector.channels import channels_of, left_out_of
+from frazil.cli.channels import _unsent
+from frazil.connector.channels import channels_of, left_out_of, waiting_outputs_of
 from frazil.connector.registered import LeftOut
 from frazil.connector.states import Condition
+from frazil.cycle.sending import Backlog
 from frazil.cycle.table_failures import TableFailure
 from frazil.errors import CatalogUnavailable
 from frazil.model import ChannelStatus, Position, SourcePartition, TableName
@@ -143,3 +145,21 @@ def test_what_a_connector_knows_of_a_table_that_is_left_out_is_there_for_who_can
 
     assert (left_out.table, left_out.state) == (TableName(("public",), "B"), "RETRYING")
     assert left_out.tokens == failure.tokens
+
+
+def test_what_waits_to_be_sent_on_is_shown_with_the_channels_of_its_table_while_the_connector_runs() -> None:
+    tables = [
+        (TableName(("public",), "ORDERS"), held(Channel("9"))),
+        (TableName(("public",), "OTHERS"), held(Channel("9"))),
+    ]
+    waiting = waiting_outputs_of({TableName(("public",), "ORDERS"): Backlog(7, 75.04)})
+
+    running = channels_of("SHOP", tables, {}, Condition("RUNNING"), None, pipe_of=by_default, waiting_outputs=waiting)
+    stopped = channels_of("SHOP", tables, {}, Condition("STOPPED"), None, pipe_of=by_default, waiting_outputs=waiting)
+
+    assert [(each.output_files, each.output_seconds) for each in running] == [(7, 75.0), (0, None)]
+    assert [(each.output_files, each.output_seconds) for each in stopped] == [(0, None), (0, None)]
+    (line,) = _unsent(running)
+    assert line.plain == (
+        "SHOP has 7 files of accepted records of public.ORDERS to send on; the oldest has waited for 75 s"
+    )

@@ -32,6 +32,9 @@ from frazil.tables.rules.tokens import Tokens
 _KEYS: Final = 20
 """Keys that a line names; JSON has them all."""
 
+_UNSENT: Final = 60.0
+"""Seconds for which accepted records may wait to be sent on before that is said."""
+
 _CLOSE: Final = 0.5
 """How much of what its source retains a channel may be behind before that is said."""
 
@@ -95,7 +98,7 @@ def _tell_of_sharing(held: Sequence[ConnectorTokens]) -> None:
 def _shown(found: Sequence[ChannelStatus]) -> Group | str:
     if not found:
         return "No connector has opened a table yet."
-    return Group(_table(found), *_dropped(found), *_left_behind(found), *_expiring(found))
+    return Group(_table(found), *_dropped(found), *_left_behind(found), *_unsent(found), *_expiring(found))
 
 
 def _dropped(found: Sequence[ChannelStatus]) -> Iterator[Text]:
@@ -117,6 +120,16 @@ def _left_behind(found: Sequence[ChannelStatus]) -> Iterator[Text]:
             yield cell(f"{each.connector} set aside a damaged file of {each.table}; see `frazil dlq waiting`: {path}")
         for place, count in (each.refused or {}).items():
             yield cell(f"The {place} of {each.connector} took {count:,} records of {each.table} in no form")
+
+
+def _unsent(found: Sequence[ChannelStatus]) -> Iterator[Text]:
+    """A line for each table whose accepted records have waited for a while."""
+    for each in {(each.connector, each.table): each for each in found}.values():
+        if each.output_seconds is not None and each.output_seconds >= _UNSENT:
+            yield cell(
+                f"{each.connector} has {each.output_files:,} files of accepted records of {each.table} to send on; the "
+                f"oldest has waited for {each.output_seconds:,.0f} s"
+            )
 
 
 def _expiring(found: Sequence[ChannelStatus]) -> Iterator[Text]:

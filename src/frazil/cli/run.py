@@ -18,9 +18,9 @@ from frazil.cli.progress import Progress
 from frazil.cli.session import start_spark
 from frazil.config import ConnectorSettings
 from frazil.connector import Connector, State, preflight
-from frazil.connector.channels import left_out_of
+from frazil.connector.channels import left_out_of, waiting_outputs_of
 from frazil.connector.fleet import Fleet
-from frazil.connector.registered import HeldPartition, LeftOut
+from frazil.connector.registered import HeldPartition, LeftOut, WaitingOutput
 from frazil.connector.registry import Registry
 from frazil.connector.states import ENDED
 from frazil.errors import FrazilError
@@ -111,12 +111,17 @@ def _recorded(connector: Connector, file: Path, worker: Path | None) -> Connecto
     """The connector, whose states are written down from now on."""
     registry = Registry(Path(connector.settings.home))
     left_out, held = partial(_left_out, connector), partial(_held, connector)
-    connector.on_state(registry.recorder(connector.settings, file, worker, left_out, held))
+    waiting = partial(_waiting_outputs, connector)
+    connector.on_state(registry.recorder(connector.settings, file, worker, left_out, held, waiting))
     return connector
 
 
 def _left_out(connector: Connector) -> tuple[LeftOut, ...]:
     return left_out_of(connector.failing)
+
+
+def _waiting_outputs(connector: Connector) -> tuple[WaitingOutput, ...]:
+    return waiting_outputs_of(connector.output_backlogs)
 
 
 def _held(connector: Connector) -> tuple[HeldPartition, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from frazil.connector.registered import LeftOut
+from frazil.connector.registered import LeftOut, WaitingOutput
 from frazil.connector.states import ENDED, Condition, State
 from frazil.model import ChannelStatus, Position, RecordOffset, SourcePartition, TableName
 from frazil.sources.base import Held, Source, TopicFacts
@@ -17,6 +17,7 @@ from frazil.tables.rules.tokens import Tokens, encode
 
 if TYPE_CHECKING:
     from frazil.cycle import Ingestion
+    from frazil.cycle.sending import Backlog
     from frazil.cycle.table_failures import TableFailure
 
 
@@ -38,7 +39,13 @@ def all_channels(
         ingestion.held,
         pipe_of=ingestion.pipe_of,
         application=application,
+        waiting_outputs=waiting_outputs_of(ingestion.output_backlogs),
     )
+
+
+def waiting_outputs_of(backlogs: Mapping[TableName, Backlog]) -> tuple[WaitingOutput, ...]:
+    """What waits to be sent on, as state files have it."""
+    return tuple(WaitingOutput(str(name), each.files, round(each.seconds, 1)) for name, each in backlogs.items())
 
 
 def left_out_of(failing: Mapping[TableName, TableFailure]) -> tuple[LeftOut, ...]:
@@ -66,6 +73,7 @@ def channels_of(
     *,
     pipe_of: Callable[[TableName, str], str],
     application: str | None = None,
+    waiting_outputs: Iterable[WaitingOutput] = (),
 ) -> list[ChannelStatus]:
     """One entry for every channel of one connector.
 
@@ -80,8 +88,10 @@ def channels_of(
         held: why records of partitions cannot be had, where they cannot.
         pipe_of: the pipe between a table and a topic.
         application: as whom it reads streams, where that is known.
+        waiting_outputs: what accepted records wait to be sent on.
     """
     apart = () if condition.state in ENDED else left_out
+    outputs = {} if condition.state in ENDED else {each.table: each for each in waiting_outputs}
     by_table = {each.table: Condition(each.state, each.reason) for each in apart}
     by_partition = {} if condition.state in ENDED else {each: _condition(held[each]) for each in held}
     found = [
@@ -133,6 +143,8 @@ def channels_of(
             set_aside=tokens.set_aside,
             refused=dict(tokens.refused),
             rejects_wait=tokens.rejects is not None,
+            output_files=outputs[str(name)].files if str(name) in outputs else 0,
+            output_seconds=outputs[str(name)].seconds if str(name) in outputs else None,
         )
         for name, tokens, partition, channel in found
     ]

@@ -20,6 +20,7 @@ from frazil.connector.states import ENDED, Condition, State
 from frazil.connector.status import Status
 from frazil.connector.subscription import Function, Subscription
 from frazil.cycle import CycleReport, Ingestion
+from frazil.cycle.sending import Backlog
 from frazil.cycle.table_failures import TableFailure
 from frazil.errors import FrazilError, StillStopping
 from frazil.model import ChannelStatus, SourcePartition, TableName
@@ -120,6 +121,12 @@ class Connector:
         """The partitions whose records cannot be had, and why; those whose trouble may pass by itself say so."""
         ingestion = self._ingestion
         return ingestion.held if ingestion else {}
+
+    @property
+    def output_backlogs(self) -> Mapping[TableName, Backlog]:
+        """What accepted records wait to be sent on, by table."""
+        ingestion = self._ingestion
+        return ingestion.output_backlogs if ingestion else {}
 
     @property
     def next_attempt(self) -> float | None:

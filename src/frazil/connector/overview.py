@@ -67,6 +67,7 @@ class _Asked:
             self._waiting,
             pipe_of=self._pipe_of,
             application=self.known.application if self.known else None,
+            waiting_outputs=self.known.waiting_outputs if self.known else (),
         )
 
     def _pipe_of(self, table: TableName, topic: str) -> str:

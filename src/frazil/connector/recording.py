@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 import structlog
 
-from frazil.connector.registered import HeldPartition, LeftOut, Registered
+from frazil.connector.registered import HeldPartition, LeftOut, Registered, WaitingOutput
 from frazil.connector.states import ENDED
 
 BEAT: Final = 5.0
@@ -30,12 +30,14 @@ class Recorder:
         entry: Registered,
         left_out: Callable[[], tuple[LeftOut, ...]],
         held: Callable[[], tuple[HeldPartition, ...]],
+        waiting_outputs: Callable[[], tuple[WaitingOutput, ...]],
     ) -> None:
-        """Keep the file at `path` with what `entry` says, and what is `left_out` and `held` by then."""
+        """Keep the file at `path` with what `entry` says, and what is left out, is held and waits by then."""
         self._path = path
         self._entry = entry
         self._left_out = left_out
         self._held = held
+        self._waiting_outputs = waiting_outputs
         self._lock = threading.Lock()
         self._failed = False
         self._renewing = False
@@ -70,7 +72,13 @@ class Recorder:
         return self._entry.state in ENDED and not self._failed
 
     def _write(self) -> None:
-        self._entry = entry = replace(self._entry, heard=time.time(), left_out=self._left_out(), held=self._held())
+        self._entry = entry = replace(
+            self._entry,
+            heard=time.time(),
+            left_out=self._left_out(),
+            held=self._held(),
+            waiting_outputs=self._waiting_outputs(),
+        )
         # Other machines may have processes of the same id, and the same home.
         partial = self._path.with_name(f".{entry.key}.{entry.host}.{entry.space}.{entry.pid}")
         try:

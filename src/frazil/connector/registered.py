@@ -58,6 +58,16 @@ class HeldPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingOutput:
+    """Accepted records of a table that wait to be sent on."""
+
+    table: str
+    files: int
+    seconds: float
+    """How long the oldest file has waited when that was noted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """One connector that ran from a home."""
 
@@ -89,6 +99,9 @@ class Registered:
 
     left_out: tuple[LeftOut, ...] = ()
     """The tables that are left out while it runs."""
+
+    waiting_outputs: tuple[WaitingOutput, ...] = ()
+    """What waits to be sent on while it runs."""
 
     held: tuple[HeldPartition, ...] = ()
     """The partitions whose records cannot be had while it runs."""

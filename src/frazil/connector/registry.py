@@ -15,7 +15,7 @@ import structlog
 
 from frazil.connector import machine
 from frazil.connector.recording import Recorder
-from frazil.connector.registered import HeldPartition, LeftOut, Registered, parse
+from frazil.connector.registered import HeldPartition, LeftOut, Registered, WaitingOutput, parse
 from frazil.connector.states import State
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Registry:
         worker: Path | None,
         left_out: Callable[[], tuple[LeftOut, ...]] = tuple,
         held: Callable[[], tuple[HeldPartition, ...]] = tuple,
+        waiting_outputs: Callable[[], tuple[WaitingOutput, ...]] = tuple,
     ) -> Recorder:
         """What records the connector's state, called with each; it raises nothing.
 
@@ -46,6 +47,7 @@ class Registry:
             worker: the worker's, likewise.
             left_out: gives the tables that are left out by then.
             held: gives the partitions that wait for somebody.
+            waiting_outputs: gives the accepted records that wait to be sent on.
         """
         entry = Registered(
             name=settings.name,
@@ -65,7 +67,7 @@ class Registry:
             routers=tuple((each.name, each.options) for each in settings.routers or ()),
             sanitizes=settings.sanitize_table_names,
         )
-        return Recorder(self._directory / f"{settings.key}.json", entry, left_out, held)
+        return Recorder(self._directory / f"{settings.key}.json", entry, left_out, held, waiting_outputs)
 
     def connectors(self) -> dict[str, Registered]:
         """All that are registered, by key; of those whose file cannot be read, it is logged."""

@@ -67,3 +67,9 @@ class ChannelStatus:
     rejects_wait: bool = False
     """Whether tokens name rejected records of the table that have not come to all places; also where they have, until
     a commit follows."""
+
+    output_files: int = 0
+    """Files of accepted records of the table that wait to be sent on, as its connector noted last."""
+
+    output_seconds: float | None = None
+    """How long the oldest of them had waited by then; None where none waits."""
