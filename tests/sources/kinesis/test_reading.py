@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +24,7 @@ from frazil.sources.kinesis.positions import (
     bounds,
     now,
 )
+from frazil.sources.kinesis.pulling import Answer, Puller
 from frazil.sources.kinesis.reader import open_reader
 from frazil.testing.aggregation import aggregate
 
@@ -162,12 +165,34 @@ def test_what_came_after_a_known_end_is_not_said_to_be_read(local: LocalKinesis,
     assert found.read_through is None or found.read_through < began * 1000
 
 
-def test_a_known_end_that_no_record_has_is_come_to_as_well(local: LocalKinesis, stream: str) -> None:
+def test_a_known_end_that_no_record_has_is_come_to_by_the_count_of_records(local: LocalKinesis, stream: str) -> None:
     *_, last = put(local, stream, b"one", b"two")
+    end = replace(after(int(last) + 10), pulled=2)
 
-    rows, found = read(local, stream, end=after(int(last) + 10))
+    rows, found = read(local, stream, end=end)
+    nothing, at_once = read(local, stream, start=after(int(last)), end=replace(end, pulled=0))
 
-    assert (values(rows), found.covered) == ([b"one", b"two"], after(int(last) + 10))
+    assert (values(rows), found.covered) == ([b"one", b"two"], end)
+    assert (values(nothing), at_once.covered) == ([], end)
+
+
+def test_a_second_reading_believes_no_answer_without_records(
+    local: LocalKinesis, stream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(local, stream, b"one", b"two", b"three")
+    _, first = read(local, stream)
+    pull, answers = Puller.pull, itertools.count()
+
+    def empty_now_and_then(puller: Puller, iterator: str, arn: str | None) -> Answer:
+        if next(answers) % 2 == 0:
+            return replace(pull(puller, iterator, arn), records=[], iterator=iterator, behind=0)
+        return pull(puller, iterator, arn)
+
+    monkeypatch.setattr(Puller, "pull", empty_now_and_then)
+    assert isinstance(first.covered, KinesisPosition)
+    rows, again = read(local, stream, end=first.covered)
+
+    assert (values(rows), again.covered) == ([b"one", b"two", b"three"], first.covered)
 
 
 def test_the_end_of_a_shard_is_only_what_the_service_says_when_all_is_read(local: LocalKinesis, stream: str) -> None:

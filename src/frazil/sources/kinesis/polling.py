@@ -71,11 +71,17 @@ class PollingShard:
         self._wait = wait
         self._covered = self._start
         self._iterator = self._hints.iterator if self._hints.at == self._start else None
+        self._pulled = 0
+        """Records of the range so far."""
+
         self._unfit = 0
         """How often in a row the service took no iterator, or no position, of ours."""
 
     def run(self, deliver: Deliver) -> Outcome:
         """Read, as far as the range, the service and the time allow."""
+        if self._has_all:
+            self._covered = self._end
+            return self._outcome(None)
         read_through: int | None = None
         trouble: str | None = None
         answered = False
@@ -99,6 +105,7 @@ class PollingShard:
             self._pace.answered(answer.size, asked)
             self._iterator = answer.iterator
             wanted = self._of_range(answer)
+            self._pulled += len(wanted)
             self._covered = self._cover(answer)
             if self._is_beyond(answer):
                 # The service goes on behind records that are beyond the range: nobody has them yet.
@@ -109,7 +116,8 @@ class PollingShard:
                 return self._outcome(max((each for each in (read_through, newest) if each), default=None))
             if not self._is_beyond(answer):
                 read_through = standstill.read_through(answer)
-            caught_up = not answer.behind or (standstill.is_reached and self._end.mark == Mark.NOW)
+            # What was read before comes again, whatever an answer says of the shard's newest record.
+            caught_up = self._end.mark == Mark.NOW and (not answer.behind or standstill.is_reached)
             if enough or self._covered >= self._end or caught_up:
                 return self._outcome(read_through, is_quiet=not answer.records and caught_up)
         return self._outcome(read_through, trouble=None if answered else trouble)
@@ -161,9 +169,16 @@ class PollingShard:
         """Where the shard is read to, with an answer."""
         last = after(int(answer.records[-1].sequence)) if answer.records else self._covered
         if self._end.mark == Mark.SEQUENCE:
-            # A place in the shard's past need not be a record's.
-            return self._end if last >= self._end or not answer.behind or answer.iterator is None else last
+            # A place in the shard's past need not be a record's: the count tells then.
+            is_whole = last >= self._end or answer.iterator is None or self._has_all
+            return self._end if is_whole else max(last, self._covered)
         return END if answer.iterator is None else max(last, self._covered)
+
+    @property
+    def _has_all(self) -> bool:
+        """Whether a range that was read before has all the records that it had then."""
+        is_again = self._end.mark == Mark.SEQUENCE and self._end.pulled is not None
+        return is_again and self._pulled >= (self._end.pulled or 0)
 
     def _outcome(
         self,
@@ -176,4 +191,5 @@ class PollingShard:
         # Who got no answer owes nothing: when to ask again is for those to say who see all shards.
         ready_at = self._pace.ready_at if trouble is None else self._owed_until
         hints = Hints(self._hints.hash_keys, self._iterator, self._covered)
-        return Outcome(replace(self._covered, hints=hints), read_through, is_quiet, held, trouble, ready_at)
+        covered = replace(self._covered, hints=hints, pulled=self._pulled)
+        return Outcome(covered, read_through, is_quiet, held, trouble, ready_at)

@@ -70,6 +70,9 @@ class KinesisPosition:
     records: int | None = field(default=None, compare=False)
     """How many records are between the start of its range and it; for `NOW`, about how many there may be."""
 
+    pulled: int | None = field(default=None, compare=False)
+    """How many records of the stream, aggregated ones as one, a reader found between the start of its range and it."""
+
     read_through: int | None = field(default=None, compare=False)
     """Whoever read up to it had read what had arrived by then, in ms since the epoch; None where that is not known."""
 

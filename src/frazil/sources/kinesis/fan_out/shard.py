@@ -85,6 +85,9 @@ class FanOutShard:
         self._ready_at = self._pace.ready_at
         """When a consumer may subscribe again, on the monotonic clock."""
 
+        self._pulled = 0
+        """Records of the range so far."""
+
         self._unfit = 0
         """How often in a row the service took no position of ours."""
 
@@ -150,6 +153,7 @@ class FanOutShard:
     def _take(self, event: Event, deliver: Deliver) -> bool:
         """Hand an event's records on; whether the task has enough."""
         wanted = behind(event.records, self._covered)
+        self._pulled += len(wanted)
         if event.continuation is None:
             self._covered = END
         else:
@@ -185,5 +189,6 @@ class FanOutShard:
         raise ReadFailed(StageFailure("stream_refused", faults.cause(error), self._partition))
 
     def _outcome(self, *, held: str | None = None, trouble: str | None = None) -> Outcome:
-        covered = replace(self._covered, hints=Hints(self._hints.hash_keys, at=self._covered))
+        hints = Hints(self._hints.hash_keys, at=self._covered)
+        covered = replace(self._covered, pulled=self._pulled, hints=hints)
         return Outcome(covered, self._read_through, self._is_quiet, held, trouble, self._ready_at)
