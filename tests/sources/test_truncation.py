@@ -155,3 +155,20 @@ def test_an_epoch_that_the_log_never_had_tells_of_no_place(place: Place) -> None
     place.write(topic, "0", "1")
 
     assert place.source.diverged({partition: at(2, 1_000_000)}) == {partition: None}
+
+
+@pytest.mark.long
+def test_positions_of_two_versions_of_one_log_are_told_apart(place: Place) -> None:
+    topic, partition = place.topic("versions"), SourcePartition("versions", 0)
+    place.write(topic, "0", "1")
+    place.write(topic, "2", "3")
+    former = place.read(topic, 0, 4)[1].covered.leader_epoch
+    place.restart(versions=2)
+    place.write(topic, "new 2")
+    present = place.read(topic, 2, 3)[1].covered.leader_epoch
+
+    ends = place.source.ends([partition])
+    assert place.source.look_for_truncation({partition: at(4, former)}, ends) == {partition: at(2)}
+    assert place.source.look_for_truncation({partition: at(3, present)}, ends) == {}
+    assert place.source.diverged({partition: at(3, former)}) == {partition: at(2)}
+    assert place.source.diverged({partition: at(2, former)}) == {}
