@@ -46,7 +46,7 @@ class JsonSchemaDecoder:
 
     def decode(self, data: bytes) -> SchemaAndValue:
         """The value, with a schema if Connect has one for it."""
-        schema, value, _ = self._read(data)
+        _, schema, value = self._read(data)
         return SchemaAndValue(schema, value)
 
     def text(self, data: bytes) -> str | None:
@@ -55,37 +55,26 @@ class JsonSchemaDecoder:
 
     def text_and_schema(self, data: bytes) -> tuple[str | None, Schema | None]:
         """The same, and the schema as far as it keeps all of the value."""
-        schema, value, write = self._read(data)
-        return write(value), self._partly(data, value) if schema is None else schema
+        known, schema, value = self._read(data)
+        if schema is not None:
+            return known.write(value), schema
+        return _WRITE(value), None if known.schema is None else _partly(known, known.schema, value)
 
     def schema_id(self, data: bytes) -> int | None:
         """The id in front."""
         return schema_id(data)
 
-    def _read(self, data: bytes) -> tuple[Schema | None, Any, Write]:
+    def _read(self, data: bytes) -> tuple[_Known, Schema | None, Any]:
+        """What is known of the schema, the schema if it keeps all of the value, and the value."""
         number, body = parted(data)
         known = self._known(number)
         value = parsed(body)
         try:
             if known.schema is not None and keeps_all(known.schema, value):
-                return known.schema, known.read(value), known.write
-            return None, known.plain(value), _WRITE
+                return known, known.schema, known.read(value)
+            return known, None, known.plain(value)
         except RecursionError as error:
             raise Unreadable("is nested too deep") from error
-
-    def _partly(self, data: bytes, value: Any) -> Schema | None:
-        """The schema of a value that says more than it, with the fields that keep all of theirs."""
-        known = self._known(parted(data)[0])
-        if known.schema is None or known.schema.type is not Type.STRUCT or not isinstance(value, Mapping):
-            return None
-        fields = known.schema.fields
-        lost = frozenset(each.name for each in fields if not keeps_all(each.schema, value.get(each.name)))
-        if lost not in known.partly:
-            if len(known.partly) >= _MOST_PARTS:
-                known.partly.clear()
-            kept = tuple(each for each in fields if each.name not in lost)
-            known.partly[lost] = replace(known.schema, fields=kept)
-        return known.partly[lost]
 
     def _known(self, number: int) -> _Known:
         if number in self.known:
@@ -118,6 +107,22 @@ def json_schema_decoder(options: Mapping[str, str]) -> JsonSchemaDecoder:
         ValueError: they name no registry, or contradict each other.
     """
     return JsonSchemaDecoder(registry(options), options.get("ignore.default.for.nullables", "").lower() == "true")
+
+
+def _partly(known: _Known, schema: Schema, value: Any) -> Schema | None:
+    """The schema of a value that says more than it, with the fields that keep all of theirs."""
+    if schema.type is not Type.STRUCT or not isinstance(value, Mapping):
+        return None
+    lost = [each.name for each in schema.fields if not keeps_all(each.schema, value.get(each.name))]
+    if not lost:
+        return schema
+    key = frozenset(lost)
+    if key not in known.partly:
+        if len(known.partly) >= _MOST_PARTS:
+            known.partly.clear()
+        kept = tuple(each for each in schema.fields if each.name not in key)
+        known.partly[key] = replace(schema, fields=kept)
+    return known.partly[key]
 
 
 def _document(registered: RegisteredSchema) -> Any:
