@@ -37,6 +37,9 @@ class SchemaRegistry:
     answer: bytes | None = None
     """A body that all requests are answered with, instead of what was asked for."""
 
+    answers: threading.Event | None = None
+    """What answers wait for to be set; None waits for nothing."""
+
     encoding: str | None = None
     """What the header Content-Encoding of answers says."""
 
@@ -113,6 +116,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = urlsplit(self.path).path
         registry.requests.append(path)
+        if registry.answers is not None:
+            registry.answers.wait()
         try:
             self._admit(registry)
             self._send(200, _found(registry, method, path, json.loads(body) if body else {}))

@@ -6,6 +6,8 @@ import gzip
 import json
 import ssl
 import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from frazil.records.connect.registry import registry as connect
 from frazil.records.connect.unreadable import Unreadable
 from frazil.records.decoders import decoder, schemas_of
 from frazil.testing.schema_registry import SchemaRegistry, served
+from frazil.testing.topics import wait_until
 
 
 def test_a_schema_is_asked_for_once(registry: SchemaRegistry) -> None:
@@ -41,11 +44,12 @@ def test_an_unknown_id_is_bad_and_asked_for_once(registry: SchemaRegistry) -> No
     assert len(registry.requests) == 1
 
 
-def test_a_registry_that_fails_is_asked_again(registry: SchemaRegistry) -> None:
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
+def test_a_registry_that_fails_is_asked_again(registry: SchemaRegistry, status: int) -> None:
     number = registry.register("orders-value", '"int"')
     schemas = connect({"schema.registry.url": registry.url})
-    registry.failing = 503
-    with pytest.raises(RegistryUnavailable, match="503"):
+    registry.failing = status
+    with pytest.raises(RegistryUnavailable, match=str(status)):
         schemas.schema(number)
     registry.failing = None
 
@@ -282,6 +286,20 @@ def test_an_answer_that_is_not_a_schema_is_asked_for_again(
     registry.answer = None
 
     assert schemas.schema(number).text == '"int"'
+
+
+def test_a_slow_answer_is_waited_for(registry: SchemaRegistry) -> None:
+    number = registry.register("orders-value", '"int"')
+    registry.answers = threading.Event()
+    read = avro_decoder({"schema.registry.url": registry.url})
+
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(read.text, struct.pack(">bi", 0, number) + b"\x02")
+        wait_until(lambda: bool(registry.requests), "the registry to be asked")
+        assert not found.done()
+        registry.answers.set()
+
+        assert found.result() == "1"
 
 
 def test_a_compressed_answer_is_not_unpacked(registry: SchemaRegistry) -> None:
