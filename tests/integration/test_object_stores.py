@@ -27,7 +27,7 @@ from tests.support.waiting import caught_up, until_state
 
 import frazil
 from frazil import Connector
-from frazil.cycle import republishing
+from frazil.cycle import sending
 from frazil.cycle.orphan_cleanup import sweep
 from frazil.dev.kafka import KafkaBroker
 from frazil.dev.kinesis import LocalKinesis
@@ -253,7 +253,7 @@ def test_rejects_are_kept_on_s3_and_every_list_leads_to_the_one_before(
 def test_accepted_records_wait_on_s3_until_they_are_sent_on_and_leave_nothing_there(
     spark, follow_stream, catalog, topic, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(republishing, "_AGAIN", 0.2)
+    monkeypatch.setattr(sending, "_AGAIN", 0.2)
     with LocalKinesis(quotas=False) as kinesis:
         kinesis.provide("orders")
         connector = follow_stream(

@@ -16,7 +16,7 @@ from tests.support.streams import HIGHEST, put, reading, records_of
 from tests.support.waiting import caught_up
 
 from frazil import Connector
-from frazil.cycle import republishing
+from frazil.cycle import sending
 from frazil.dev.kinesis import LocalKinesis
 from frazil.dev.kinesis.faults import Fault
 from frazil.faults import Point
@@ -54,7 +54,7 @@ def test_accepted_records_go_on_as_they_came_and_those_that_became_no_row_do_not
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stream, out = streams
-    monkeypatch.setattr(republishing, "_AGAIN", 0.5)
+    monkeypatch.setattr(sending, "_AGAIN", 0.5)
     refusing = Fault("ProvisionedThroughputExceededException", ("PutRecords",), stream=out, each_record=True, times=2)
     with kinesis.faults.during(refusing):
         put(kinesis, stream, '{"n": 1,  "text": "as it was written"}', key="\N{SNOWMAN}")
@@ -102,7 +102,7 @@ def test_an_output_that_is_not_there_holds_up_no_row_and_gets_all_of_them_once_i
 ) -> None:
     stream, out = streams
     late = f"{out}_late"
-    monkeypatch.setattr(republishing, "_AGAIN", 0.2)
+    monkeypatch.setattr(sending, "_AGAIN", 0.2)
     connector = follow_stream(kinesis, stream, **{"frazil.output.stream": late})
     for number in range(3):
         put(kinesis, stream, f'{{"n": {number}}}')
