@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import structlog
 
@@ -32,6 +32,9 @@ class Acknowledging:
         self._unpublished: set[TableName] = set()
         """Tables with commits that were not published yet."""
 
+        self._absent: set[str] = set()
+        """Topics whose offsets were not published because the topics did not exist."""
+
         self.owes = False
         """Whether to publish in the next cycle even if that commits nothing."""
 
@@ -45,11 +48,19 @@ class Acknowledging:
             self._unpublished |= {name for name, commit in after.items() if commit != before.get(name)}
             self.owes = self.owes or bool(self._unpublished)
 
-    def publish(self, committed: Iterable[TableName] = ()) -> None:
-        """Publish the offsets of tables that have just committed, and of those that are owed."""
+    def publish(self, existing: Collection[str], committed: Iterable[TableName] = ()) -> None:
+        """Publish the offsets of tables that have just committed, and of those that are owed.
+
+        Args:
+            existing: the topics that exist; a broker refuses the offsets of others.
+            committed: the tables that have just committed.
+        """
         self._unpublished.update(committed)
         self.owes = False
         topics = {topic for name in self._unpublished if name in self._tables for topic in self._tables[name].topics}
+        topics |= self._absent
+        self._absent = topics.difference(existing)
+        topics -= self._absent
         # Of a topic that feeds a table nobody could open, nobody knows what all of its tables cover.
         known = topics - {topic for tokens in self._unopened() for topic in tokens.topics}
         try:

@@ -315,7 +315,7 @@ class Ingestion:
         faults.reach("after_plan")
         staged = self._staging.stage(planned, facts, self._number) if planned else []  # 4, 5
         if not staged:
-            return self._idle()
+            return self._idle(facts)
         clock.lap("stage")
         faults.reach("after_stage")
         committed = self._committing.commit(staged, facts)  # 6
@@ -323,7 +323,7 @@ class Ingestion:
         faults.reach("after_swap")
         self._committing.deliver()  # 7
         faults.reach("before_acknowledge")
-        self._acknowledging.publish(committed)  # 8
+        self._acknowledging.publish(facts, committed)  # 8
         clock.lap("acknowledge")
         self._end_cycle()
         landed = only(staged, committed)
@@ -334,10 +334,10 @@ class Ingestion:
             return replace(report, failure=error_of(reject))
         return report
 
-    def _idle(self) -> CycleReport:
+    def _idle(self, facts: Mapping[str, TopicFacts]) -> CycleReport:
         self._committing.deliver()
         if self._acknowledging.owes:
-            self._acknowledging.publish()
+            self._acknowledging.publish(facts)
         self._end_cycle()
         self._recall_when_idle()
         return CycleReport(self._number, lag_records=self.plan.lag({}))
