@@ -337,3 +337,20 @@ def test_lengths_are_kept_shown_changed_and_taken_away(tables: Tables):
     assert shown() == {"B": "VARCHAR(5)", "H": "VARCHAR"}
     with pytest.raises(InvalidQuery, match="a length is 1 at least"):
         say(tables, "ALTER TABLE lengthy ADD COLUMN i VARCHAR(0)")
+
+
+def test_a_default_longer_than_its_column_is_refused_by_create_and_alter(tables: Tables):
+    too_long = r"the DEFAULT of {} is too long: .* has \d (characters|bytes), and the column takes {}"
+    say(tables, "CREATE TABLE public.bounded (a VARCHAR(3) DEFAULT 'äbc', b BINARY(1) DEFAULT 'ff')")
+
+    for statement, column, length in [
+        ("CREATE TABLE public.unbounded (a VARCHAR(3) DEFAULT 'abcd')", "A", 3),
+        ("CREATE TABLE public.unbounded (a INT, b BINARY(1) DEFAULT 'ffff')", "B", 1),
+        ("ALTER TABLE public.bounded ADD COLUMN c VARCHAR(1) DEFAULT 'ab'", "C", 1),
+        ("ALTER TABLE public.bounded ALTER COLUMN a SET DATA TYPE VARCHAR(2)", "A", 2),
+    ]:
+        with pytest.raises(InvalidQuery, match=too_long.format(column, length)):
+            say(tables, statement)
+
+    assert [name for name in described(tables, "BOUNDED") if not name.startswith("#")][:2] == ["A", "B"]
+    assert "UNBOUNDED" not in {row["name"] for row in say(tables, "SHOW TABLES IN public")}

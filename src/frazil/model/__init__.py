@@ -21,6 +21,7 @@ from frazil.model.places import OrderedPlace, PartitionId, Position, Range, Reco
 from frazil.model.rejects import Reject, RejectKind, RejectStage, RejectSummary
 from frazil.model.routes import Route, RoutedTable
 from frazil.model.schema import (
+    LONGEST,
     MOST_COLUMNS,
     NOTHING_OBSERVED,
     Column,
@@ -53,6 +54,7 @@ __all__ = [
     "EVOLUTION",
     "LAYOUT_OF_CREATED",
     "LOCATION",
+    "LONGEST",
     "MOST_COLUMNS",
     "NOTHING_OBSERVED",
     "PLAIN_LAYOUT",

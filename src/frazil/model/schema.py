@@ -93,6 +93,9 @@ class Column:
     """The most characters of a text, or bytes of a BINARY column, that a record may bring; None for any number."""
 
 
+LONGEST: Final[Mapping[str, int]] = {"string": 16_777_216, "binary": 8_388_608}
+"""Bytes of the longest value of a column without a length, by its type, as in Snowflake."""
+
 FieldPath: TypeAlias = tuple[str, ...]
 """The names that lead to a column or field; a list's elements are its `element`, a map's values its `value`."""
 

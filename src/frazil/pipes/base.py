@@ -191,6 +191,11 @@ class Chunk:
                 self._rows = self._rows.append_column(name, found.column(name))
             self._is_registered = False
 
+    def longer_than(self, size: int) -> list[int]:
+        """The rows whose JSON text has more bytes than that."""
+        lengths = pc.binary_length(self._rows.column(VALUE))
+        return [*self._rows.filter(pc.greater(lengths, size)).column(ROW).to_pylist()]
+
     def read_by(self, batch: int | None) -> None:
         """Have statements read at most so many rows at once; None: as many as are a few megabytes."""
         self._batch = batch

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from frazil.model import Column, Conversion, IcebergType, Primitive, SchemaChange, WriteShape
+from frazil.model import LONGEST, Column, Conversion, IcebergType, Primitive, SchemaChange, WriteShape
 from frazil.pipes.base import CHUNK, Chunk
 from frazil.pipes.default.coercion import Coercion
 from frazil.pipes.default.decoder import REFUSED, becomes_variant
@@ -63,6 +63,7 @@ class ContentPipe:
         self._coercion = Coercion(conversion)
         self._form = form_of(conversion)
         self._content = next(column for column in columns if is_content(column))
+        self._longest = LONGEST["string"] if self._content.length is None else self._content.length
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -94,6 +95,8 @@ class ContentPipe:
         """Whether the statement reads a value as it is meant."""
         if len(value) > SHALLOW and is_too_deep(value):
             return False
+        if self._content.type == _TEXT and len(value) > self._longest:
+            return False
         if self._content.type == VARIANT and value[:1] in (b"{", b"["):
             return becomes_variant(Raw(value))
         try:
@@ -107,12 +110,21 @@ class ContentPipe:
         if text is None:
             return None
         try:
+            if self._content.type == _TEXT:
+                self._require_length(text)
             parsed = parse(text)
             return text if self._content.type == _TEXT else self._coercion.text(VARIANT, parsed, COLUMN)
         except RecursionError:
             return RejectReason(TOO_DEEP)
         except CoercionError as error:
             return RejectReason(str(error), self._content.name)
+
+    def _require_length(self, text: str) -> None:
+        in_bytes = self._content.length is None
+        count = len(text.encode()) if in_bytes else len(text)
+        if count > self._longest:
+            unit = "bytes" if in_bytes else "characters"
+            raise CoercionError(f"the value has {count} {unit}, and the column takes {self._longest}")
 
     def _expression(self, column: Column) -> str:
         if self._form.is_column(column):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
@@ -19,6 +20,8 @@ from frazil.model import (
     StructType,
     TableName,
 )
+from frazil.pipes.default.coercion import within_length
+from frazil.pipes.default.exact_json import CoercionError
 from frazil.pipes.forms import form_for
 from frazil.pipes.naming import folded
 from frazil.pipes.sql.compiling import compile_pipe
@@ -211,6 +214,7 @@ def _alter_columns(
             types[column.name] = each.type
         if each.type is not None:
             lengths[column.name] = each.length
+            _refuse_long_default(replace(column, length=each.length), each.name)
         if each.relaxes and column.required:
             relaxed.append(column.name)
         if each.comment is not None:
@@ -232,8 +236,17 @@ def _definition(statement: CreateTable) -> TableDefinition:
     return TableDefinition(plain.columns, comments, partition, order, statement.properties)
 
 
+def _refuse_long_default(column: Column, name: exp.Identifier) -> None:
+    """Refuse a DEFAULT that no record could bring itself."""
+    try:
+        within_length(column.default or "null", column, in_base64=False)
+    except CoercionError as error:
+        raise Refused(f"the DEFAULT of {column.name} is too long: {error}", name) from error
+
+
 def _refuse_unwritable(columns: Sequence[NewColumn], version: str) -> None:
     for each in columns:
+        _refuse_long_default(_as_column(each), each.name)
         if not is_writable_name(each.name.name):
             raise Refused("a column needs a name that SQL can write", each.name)
         if version == _NEWEST_FORMAT:

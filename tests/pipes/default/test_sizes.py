@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
+from tests.pipes.sql.landing import create, land
 
+from frazil.model import Conversion
+from frazil.pipes.content import ContentPipe
 from frazil.pipes.default.exact_json import DEEPEST
 
-from .chunks import column, columns, listed, mapped, struct
+from .chunks import Table, Worker, column, columns, listed, mapped, struct
 from .conftest import MakeTable
 
 
@@ -174,3 +178,42 @@ def test_a_thousand_levels_are_a_reject_wherever_they_are(
 
         assert list(landed.rejects) == [1]
         assert len(landed.rows) == 2
+
+
+LIMITS = {"string": 16_777_216, "binary": 8_388_608}
+
+
+def written(kind: str, size: int) -> str:
+    return "ä" * (size // 2) + "x" * (size % 2) if kind == "string" else "0a" * size
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("pipe", ["default", "path", "computed"])
+def test_a_value_is_as_long_as_snowflakes_longest_and_no_longer(worker: Worker, kind: str, pipe: str) -> None:
+    limit = LIMITS[kind]
+    shape = columns(x=kind, n="long")
+    records = [f'{{"n": {n}, "x": "{written(kind, limit + n)}"}}' for n in range(2)]
+    if pipe == "default":
+        landed = Table(worker, shape).land(*records)
+    else:
+        item = "$1:x" if pipe == "path" else "UPPER($1:x::STRING)" if kind == "string" else "TO_BINARY($1:x, 'HEX')"
+        landed = land(worker, create(f"{item}, $1:n"), shape, *records)
+
+    assert [(len(x.encode() if kind == "string" else x), n) for x, n in landed.rows] == [(limit, 0)]
+    assert [*landed.rejects] == [1]
+    column, reason = landed.reasons[1]
+    assert column == "x"
+    assert f"{limit + 1} bytes, and the column takes {limit}" in reason
+
+
+@pytest.mark.parametrize(("length", "limit", "unit"), [(None, 16_777_216, "bytes"), (5, 5, "characters")])
+def test_a_whole_record_is_no_longer_than_its_column_takes(
+    worker: Worker, length: int | None, limit: int, unit: str
+) -> None:
+    shape = (replace(column("RECORD_CONTENT", "string"), length=length),)
+    records = [f'"{"x" * (limit - 2 + more)}"' for more in range(2)]
+
+    landed = Table(worker, shape).through(ContentPipe(shape, Conversion())).land(*records)
+
+    assert landed.rows == records[:1]
+    assert landed.reasons == {1: ("RECORD_CONTENT", f"the value has {limit + 1} {unit}, and the column takes {limit}")}

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from frazil.model import Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
+from frazil.model import LONGEST, Column, Conversion, IcebergType, ListType, MapType, Primitive, StructType
 from frazil.pipes.default import numbers, times
 from frazil.pipes.default.exact_json import (
     CoercionError,
@@ -330,12 +330,17 @@ def within_length(text: str, column: Column, *, in_base64: bool) -> str:
     Raises:
         CoercionError: it is longer.
     """
-    if column.length is None or text == "null":
+    longest = LONGEST.get(str(column.type), 0) if column.length is None else column.length
+    # A character of JSON text stands for four bytes at most, and is never less than one of the value.
+    if not longest or text == "null" or 4 * len(text) <= longest:
         return text
     value: str = json.loads(text)
-    if column.type == Primitive("string"):
-        if len(value) > column.length:
-            raise CoercionError(f"{shown(value)} has {len(value)} characters, and the column takes {column.length}")
-    elif (count := len(base64.b64decode(value) if in_base64 else value) // (1 if in_base64 else 2)) > column.length:
-        raise CoercionError(f"{shown(value)} has {count} bytes, and the column takes {column.length}")
+    if column.type != Primitive("string"):
+        count, unit = len(base64.b64decode(value) if in_base64 else value) // (1 if in_base64 else 2), "bytes"
+    elif column.length is None:
+        count, unit = len(value.encode()), "bytes"
+    else:
+        count, unit = len(value), "characters"
+    if count > longest:
+        raise CoercionError(f"{shown(value)} has {count} {unit}, and the column takes {longest}")
     return text

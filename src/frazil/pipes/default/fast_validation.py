@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Raw, UnsetType
 
-from frazil.model import Column, Conversion, IcebergType, Primitive
+from frazil.model import LONGEST, Column, Conversion, IcebergType, Primitive
 from frazil.pipes.default.decoder import (
     NOTHING_YET,
     REFUSED,
@@ -45,6 +45,8 @@ _SPELLINGS_LEARNED: Final = 8
 """Spellings of one column's key that the statement reads, each anew; records with others are written anew."""
 
 _STRING: Final = Primitive("string")
+_LARGE: Final = min(LONGEST.values())
+"""Bytes of a record that is too short for a value longer than all columns take."""
 
 
 class FastValidation:
@@ -164,7 +166,9 @@ class FastValidation:
                 decoded = self._decode(value)
             except REFUSED:
                 decoded = self._after_learning(row, value)
-            if decoded is None or (len(value) > SHALLOW and is_too_deep(value)):
+            if decoded is None or (
+                len(value) > SHALLOW and (is_too_deep(value) or (len(value) > _LARGE and self._has_long(value)))
+            ):
                 rows.append(row)
                 continue
             for place, fits in self._looks:
@@ -177,6 +181,14 @@ class FastValidation:
                 elif self._unknown or self._untyped:
                     self._count(decoded, unknown)
         return rows
+
+    def _has_long(self, value: bytes) -> bool:
+        """Whether a record has a text or bytes that may be longer than a column without a length takes."""
+        return len(value) > _LARGE and any(
+            len(bytes(raw)) > _LARGE and str(column.type) in LONGEST
+            for key, raw in members(value).items()
+            if (column := self._projection.column_for(key))
+        )
 
     def _count(self, decoded: Any, unknown: Counter[str]) -> None:
         unknown.update(key for key, place in self._unknown.items() if getattr(decoded, place) is not UNSET)

@@ -18,7 +18,7 @@ from frazil.pipes.forms import form_of
 from frazil.pipes.sql import fitting
 from frazil.pipes.sql.functions import Fitting
 from frazil.pipes.sql.reading import Path, Reading
-from frazil.pipes.sql.record import CONTENT, RecordScope, note_paths, raw_text, sql_of
+from frazil.pipes.sql.record import CONTENT, RecordScope, is_path, note_paths, raw_text, sql_of
 from frazil.pipes.stored import identity_of
 from frazil.pipes.types import unsupported
 from frazil.snowflake.expressions import Expressions
@@ -330,8 +330,8 @@ class _Item:
         else:
             assert self._kind is not None  # noqa: S101 (there is a value)
             found = fitting.of_typed(value, self._kind, column, conversion) or ""
-        if column.length is not None:
-            found = fitting.within_length(found, column, column.length)
+        if column.length is not None or not is_path(self._value):
+            found = fitting.within_length(found, column)
         target: str | None = None
         if self._cast:
             cast = sql_of(self._cast[0], scope, reading)

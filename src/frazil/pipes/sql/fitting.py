@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 from sqlglot import exp
 
-from frazil.model import Column, Conversion, IcebergType, Primitive
+from frazil.model import LONGEST, Column, Conversion, IcebergType, Primitive
 from frazil.pipes.sql.functions import Fitting
 from frazil.pipes.types import VARIANT, canonical, cast, fixed_length, is_bytes, json_structure, sql_type
 from frazil.snowflake import kinds
@@ -156,14 +156,18 @@ def _within_years(value: str, kind: Primitive) -> str:
     return f"list_transform([{value}], {found})[1]"
 
 
-def within_length(value: str, column: Column, length: int) -> str:
-    """A text or bytes that fail where they are longer than the column allows."""
-    is_text = column.type == Primitive("string")
-    measured = "length(each)" if is_text else "octet_length(each)"
-    said = literal(f" {'characters' if is_text else 'bytes'}, and the column takes {length}")
+def within_length(value: str, column: Column) -> str:
+    """A text or bytes that fail where they are longer than the column allows; any other value as it is."""
+    longest = LONGEST.get(str(column.type)) if column.length is None else column.length
+    if longest is None:
+        return value
+    measured, unit = "octet_length(each)", "bytes"
+    if column.type == Primitive("string"):
+        measured, unit = ("strlen(each)", unit) if column.length is None else ("length(each)", "characters")
+    said = literal(f" {unit}, and the column takes {longest}")
     failing = f"CAST(CAST({measured} || {said} AS INTEGER) AS {sql_type(column.type)})"
     # What may fail stands once: DuckDB computes what stands twice before TRY is asked whether it fails.
-    found = f"lambda each: CASE WHEN {measured} > {length} THEN {failing} ELSE each END"
+    found = f"lambda each: CASE WHEN {measured} > {longest} THEN {failing} ELSE each END"
     return f"list_transform([{value}], {found})[1]"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import duckdb
 
-from frazil.model import Column, Conversion, PipeItem, PipeSpec
+from frazil.model import LONGEST, Column, Conversion, PipeItem, PipeSpec
 from frazil.pipes.base import CHUNK, ROW, Chunk
 from frazil.pipes.default.exact_json import (
     DEEPEST,
@@ -28,6 +28,7 @@ from frazil.pipes.default.exact_json import (
     unique,
 )
 from frazil.pipes.default.fast_validation import is_too_deep
+from frazil.pipes.sql.fitting import within_length
 from frazil.pipes.sql.functions import Fitting, define_plain_number
 from frazil.pipes.types import file_name
 from frazil.records.convert import VALUE
@@ -69,6 +70,7 @@ class SqlPipe:
         chunk.read_by(self._spec.batch)
         self._reject_unreadable(chunk)
         self._leave_out(chunk)
+        self._reject_long(chunk)
         yield self._select()
         self._reject_failing(chunk, self._spec.items, self._spec.source)
         yield self._select()
@@ -162,6 +164,17 @@ class SqlPipe:
         # DuckDB refuses some statements for what stands in them, whatever the records are.
         if chunk.count:
             chunk.leave_out(row for (row,) in chunk.query(statement))
+
+    def _reject_long(self, chunk: Chunk) -> None:
+        """Reject large records with a text or bytes longer than their column takes; in others there is none."""
+        limited = [column for column in self.columns if column.length is None and str(column.type) in LONGEST]
+        for row in chunk.longer_than(min(LONGEST.values())):
+            for column in limited:
+                sql = within_length(self._items[column.name].sql, column)
+                reason = _failure(chunk, sql, self._spec.source, row, row)
+                if reason is not None:
+                    chunk.reject({row: RejectReason(reason, column.name)})
+                    break
 
     def _reject_failing(self, chunk: Chunk, items: Iterable[PipeItem], source: str) -> None:
         """Reject the records for which an item fails, in one query for all."""

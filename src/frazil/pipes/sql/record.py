@@ -273,6 +273,17 @@ def raw_text(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
+def is_path(node: exp.Expr) -> bool:
+    """Whether an expression is a path, as a text or a document: its value is no longer than its record."""
+    bare = node.unnest()
+    while isinstance(bare, exp.Cast):
+        bare = bare.this.unnest()
+    return isinstance(bare, exp.Anonymous) and bare.this in _READERS and _starts_at_record(bare)
+
+
+_READERS: Final = frozenset({"json_extract", "json_extract_string"})
+
+
 def _starts_at_record(node: exp.Anonymous) -> bool:
     first = node.expressions[0] if node.expressions else None
     return isinstance(first, exp.Column) and first.name == RECORD
