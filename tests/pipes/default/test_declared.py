@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -476,3 +477,13 @@ def test_a_text_lands_as_it_does_without_a_schema(worker: Worker, name: str) -> 
 
     assert found == fates(Table(worker, shape, PLAIN), given)
     assert len({str(each) for each in found.values()}) > 1
+
+
+def test_bytes_in_base64_are_as_long_as_their_column_allows_and_default_to_what_it_says(worker: Worker) -> None:
+    shape = (replace(column("k", "binary"), length=2), column("d", "binary", default='"ff00"'))
+    table = Table(worker, shape, conversion())
+
+    landed = table.land(*(plain(k=base64.b64encode(each).decode()) for each in (b"ab", b"abc", b"\xff")))
+
+    assert landed.rows == [(b"ab", b"\xff\x00"), (b"\xff", b"\xff\x00")]
+    assert landed.reasons == {1: ("k", "'YWJj' has 3 bytes, and the column takes 2")}
