@@ -48,7 +48,8 @@ _OF_RECORDS: Final = frozenset(
 """What brokers, and the client before them, have against single records or a batch of them."""
 
 _MOST_REFUSED: Final = 10_000
-"""Records that are refused before they are sent singly."""
+_MOST_BYTES: Final = 64 * 1024 * 1024
+"""Records that are refused, and bytes of their values, before they are sent singly: they are held until then."""
 
 _log = structlog.get_logger(__name__)
 
@@ -97,6 +98,9 @@ class DeadLetterTopic:
         self._refused: list[tuple[_Letter, KafkaError]] = []
         """What they refused for what it is, or for what came in one batch with it."""
 
+        self._refused_bytes = 0
+        """Bytes of these values, since records were last sent singly."""
+
     def send(self, rejects: Iterable[Reject], connector: str, table: TableName) -> int:
         """Send records, and wait until the brokers have all that the topic can take.
 
@@ -112,7 +116,7 @@ class DeadLetterTopic:
         try:
             for each in rejects:
                 self._produce(producer, _Letter.timed(each, self._headers(each, connector, table)))
-                if len(self._refused) >= _MOST_REFUSED:
+                if len(self._refused) >= _MOST_REFUSED or self._refused_bytes >= _MOST_BYTES:
                     refused += self._send_singly(producer)
                 if self._failure is not None:
                     break
@@ -127,6 +131,7 @@ class DeadLetterTopic:
         self._flush(producer)
         again = [each for each, _ in self._refused]
         self._refused.clear()
+        self._refused_bytes = 0
         return sum(not self._is_taken(producer, each) for each in again)
 
     def _is_taken(self, producer: Producer, letter: _Letter) -> bool:
@@ -175,6 +180,7 @@ class DeadLetterTopic:
     def _note(self, error: KafkaError, letter: _Letter) -> None:
         if error.code() in _OF_RECORDS:
             self._refused.append((letter, error))
+            self._refused_bytes += len(letter.reject.value or b"")
         else:
             self._failure = error
 
