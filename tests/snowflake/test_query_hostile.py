@@ -140,3 +140,26 @@ BUILT = st.recursive(
 def test_an_expression_is_answered_or_refused_never_a_crash(odd: Lake, expression: str):
     with contextlib.suppress(InvalidQuery):
         odd.rows(f"select {expression} from (select 1 as id, s, m, v, j from odd)")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select " + "[" * 25 + "1" + "]" * 25,
+        "select " + "{'a':" * 25 + "1" + "}" * 25,
+        "select " + "[greatest(" * 12 + "1" + ", 2)]" * 12,
+        "select " + "greatest(" * 15 + "1" + ", 2)" * 15,
+        "select 1 a0" + "".join(f", a{n - 1} + a{n - 1} a{n}" for n in range(1, 40)),
+        "select * from (select 1 a0" + "".join(f", [a{n - 1}, a{n - 1}] a{n}" for n in range(1, 40)) + ")",
+    ],
+)
+def test_a_query_that_doubles_at_every_level_is_refused(odd: Lake, query: str):
+    with pytest.raises(InvalidQuery, match="the query is too large"):
+        odd.rows(query)
+
+
+def test_long_queries_and_nested_ones_that_do_not_double_are_answered(odd: Lake):
+    listed = ", ".join(map(str, range(5000)))
+    nested = "case when true then " * 20 + "abs(" * 20 + "1" + ")" * 20 + " end" * 20
+
+    assert odd.rows(f"select 4999 in ({listed}) a, {nested} b, [[[[[1]]]]] c") == [[True, 1, [[[[[1]]]]]]]

@@ -11,6 +11,7 @@ from frazil.snowflake import kinds
 from frazil.snowflake.building import grouped, text, typed
 from frazil.snowflake.casts import converted
 from frazil.snowflake.functions import NAMED, OVERRIDES, WORDS
+from frazil.snowflake.growth import Growth
 from frazil.snowflake.intervals import interval
 from frazil.snowflake.kinds import BOOLEAN
 from frazil.snowflake.literals import literal
@@ -32,8 +33,9 @@ Subqueries = Callable[[exp.Expr, Scope], tuple[exp.Expr, Sequence[exp.DataType]]
 class Expressions:
     """Translates the expressions of one SELECT."""
 
-    def __init__(self, scope: Scope, types: Types, subqueries: Subqueries) -> None:
+    def __init__(self, scope: Scope, types: Types, subqueries: Subqueries, growth: Growth) -> None:
         self.types = types
+        self.growth = growth
         self._scope = scope
         self.subquery_of = subqueries
         """Translates a query within an expression."""
@@ -62,6 +64,7 @@ class Expressions:
                 found = translate(self, node)
                 if isinstance(node, exp.Binary):
                     self.types.of(found)
+            self.growth.check(found, node)
         except Refused as refused:
             if refused.node is None or not _has_place(refused.node):
                 refused.node = node

@@ -213,7 +213,7 @@ class Relations:
     def _pivot(self, node: exp.Expr, relation: exp.Expr, source: Source) -> tuple[exp.Expr, Source]:
         place = self._names.new()
         make = unpivoted if node.args.get("unpivot") else pivoted
-        x = Expressions(Scope(sources=[source]), self._types, self._x.subquery_of)
+        x = Expressions(Scope(sources=[source]), self._types, self._x.subquery_of, self._x.growth)
         query, outputs = make(x, node, relation, source)
         alias = exp.TableAlias(this=name(place))
         return exp.Subquery(this=query, alias=alias), source_of(node, "", place, fields_of(place, outputs))

@@ -12,6 +12,7 @@ from frazil.snowflake.building import cast, column, name, typed
 from frazil.snowflake.compiled import Compiled, ResultColumn, Scan
 from frazil.snowflake.expressions import Expressions
 from frazil.snowflake.filters import note_filters
+from frazil.snowflake.growth import Growth
 from frazil.snowflake.heads import upper
 from frazil.snowflake.items import Item, listed, note_aliases
 from frazil.snowflake.kinds import JSON
@@ -31,24 +32,27 @@ from frazil.snowflake.windows import aggregated
 class Compiler:
     """Turns one text into DuckDB SQL."""
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(self, lake: Lake, written: exp.Expr) -> None:
+        """Compile a query as it is written, over the tables of a lake."""
         self.lake = lake
+        self._written = written
+        self._growth = Growth(written)
         self._types = Types()
         self._names = 0
         self._reads: list[Read] = []
         self._defined: list[tuple[exp.Identifier, str, list[Output]]] = []
         self._ctes: list[exp.CTE] = []
 
-    def compiled(self, tree: exp.Expr, texts: Sequence[str]) -> Compiled:
+    def compiled(self, texts: Sequence[str]) -> Compiled:
         """The whole query.
 
         Raises:
             Refused: it names what does not exist, or has what DuckDB cannot mean.
         """
-        found = self.query(tree, None, texts, top=True)
+        found = self.query(self._written, None, texts, top=True)
         if self._ctes:
             found.sql.set("with_", exp.With(expressions=self._ctes))
-        check_binding(found.sql, self._reads, tree)
+        check_binding(found.sql, self._reads, self._written)
         columns = tuple(ResultColumn(each.name, is_document(each.type)) for each in found.outputs)
         return Compiled(rendered(found.sql), columns, tuple(_scan(each) for each in self._reads))
 
@@ -110,7 +114,7 @@ class Compiler:
 
     def _select(self, node: exp.Select, outer: Scope | None, texts: Sequence[str], *, top: bool) -> Query:
         scope = Scope(outer)
-        x = Expressions(scope, self._types, self._subquery)
+        x = Expressions(scope, self._types, self._subquery, self._growth)
         relations = Relations(self._types, self, scope, x)
         select = exp.Select()
         note_aliases(node.expressions, scope)
@@ -131,7 +135,7 @@ class Compiler:
 
     def _values(self, node: exp.Values, outer: Scope | None, *, top: bool) -> Query:
         place = self.new()
-        x = Expressions(Scope(outer), self._types, self._subquery)
+        x = Expressions(Scope(outer), self._types, self._subquery, self._growth)
         relation, outputs = values_of(x, self._types, node, place)
         columns = [column(place, f"c{n}", each.type) for n, each in enumerate(outputs)]
         values = [final(self._types, each) if top else each for each in columns]
@@ -176,7 +180,7 @@ class Compiler:
         fields = [
             Field(each.name, column(place, f"c{n}", each.type), each.type) for n, each in enumerate(query.outputs)
         ]
-        x = Expressions(Scope(sources=[Source("", "", fields)]), self._types, self._subquery)
+        x = Expressions(Scope(sources=[Source("", "", fields)]), self._types, self._subquery, self._growth)
         items = [Item(each.name, None, typed(each.sql.copy(), each.type)) for each in fields]
         select = from_query(query.sql, place, [], self._types, top=False)
         bare = exp.Subquery(**{part: node.args.get(part) for part in ("order", "limit", "offset")})

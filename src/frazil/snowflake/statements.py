@@ -48,7 +48,7 @@ class Select:
             InvalidQuery: it names what does not exist, or has what DuckDB cannot mean.
         """
         try:
-            return Compiler(lake).compiled(self.tree, self.items)
+            return Compiler(lake, self.tree).compiled(self.items)
         except Refused as refused:
             raise invalid(refused, self.text) from refused
         except RecursionError:

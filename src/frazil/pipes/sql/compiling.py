@@ -23,6 +23,7 @@ from frazil.pipes.stored import identity_of
 from frazil.pipes.types import unsupported
 from frazil.snowflake.expressions import Expressions
 from frazil.snowflake.functions.sizes import growing
+from frazil.snowflake.growth import Growth
 from frazil.snowflake.heads import head
 from frazil.snowflake.items import note_aliases
 from frazil.snowflake.kinds import shown as type_shown
@@ -76,6 +77,7 @@ class _Compiling:
         self._kept_targets = targets
         self._conversion = conversion
         self._types = Types(is_strict=True)
+        self._growth = Growth(pipe.query)
         alias = pipe.query.args["from_"].this.args.get("alias")
         self._scope = RecordScope(called=alias.name if alias else "", form=form_of(conversion))
         self._warnings: list[str] = []
@@ -269,7 +271,7 @@ class _Compiling:
         return PipeItem(WHERE, sql, " ".join(self._pipe.condition.split())), reading.source(CHUNK), reading.objects()
 
     def _expressions(self) -> Expressions:
-        return Expressions(self._scope, self._types, _no_subquery)
+        return Expressions(self._scope, self._types, _no_subquery, self._growth)
 
     def _require_all(self, compiled: Mapping[str, _Item]) -> None:
         for column in self._columns:
