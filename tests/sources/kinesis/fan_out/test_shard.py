@@ -266,3 +266,39 @@ def test_a_shard_that_is_listed_as_closed_has_ended_though_its_event_names_no_ch
 
 def _leading_no_further(document: dict[str, Any]) -> Event:
     return Event([record_of(each) for each in document["Records"]], None, 0)
+
+
+def test_a_shard_that_always_claims_more_is_caught_up_with_once_events_lead_no_further(
+    local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinesis, subscriber = prepared(local)
+    put(kinesis, b"1")
+    monkeypatch.setattr("frazil.dev.kinesis.subscriptions.IDLE", 0.02)
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.subscription._of_shard", _always_behind)
+    reading = Reading(subscriber)
+    began = time.monotonic()
+
+    outcome = reading.run(BEGINNING, window=60.0)
+
+    assert reading.data == [b"1"]
+    assert time.monotonic() - began < 30
+    assert outcome.is_quiet
+    assert outcome.read_through is not None
+    assert outcome.read_through >= (int(local.engine.clock()) - 30) * 1000
+
+
+def test_two_events_that_lead_no_further_are_enough_where_they_come_seldom(
+    local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, subscriber = prepared(local)
+    monkeypatch.setattr("frazil.dev.kinesis.subscriptions.IDLE", 0.4)
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.shard._STILL", 0.2)
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.shard._SETTLING", 0.0)
+    monkeypatch.setattr("frazil.sources.kinesis.fan_out.subscription._of_shard", _always_behind)
+
+    assert Reading(subscriber).run(BEGINNING, window=60.0).is_quiet
+
+
+def _always_behind(document: dict[str, Any]) -> Event:
+    records = [record_of(each) for each in document["Records"]]
+    return Event(records, document["ContinuationSequenceNumber"], 3_600_000)
