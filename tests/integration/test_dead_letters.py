@@ -33,11 +33,11 @@ def dead_letters(broker: KafkaBroker, **config: str) -> DeadLetterTopic:
     return DeadLetterTopic({"bootstrap.servers": broker.bootstrap_servers}, name, 1, context=True)
 
 
-@pytest.mark.parametrize("odd", [NOW + 86_400_000_000, 2**63 - 1, -5])
+@pytest.mark.parametrize("odd", [NOW + 86_400_000_000, 2**63 - 1, -5], ids=["years", "end of time", "1969"])
 def test_a_record_from_the_future_is_taken_without_its_time_and_others_with_theirs(
     broker: KafkaBroker, odd: int
 ) -> None:
-    topic = dead_letters(broker, message_timestamp_after_max_ms="3600000", message_timestamp_before_max_ms="3600000")
+    topic = dead_letters(broker, message_timestamp_after_max_ms="3600000", message_timestamp_before_max_ms="86400000")
 
     refused = topic.send([reject(number, at=odd if number == 3 else NOW) for number in range(6)], "shop", ORDERS)
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.memory.catalog import MemoryCatalog
 from tests.memory.shards import reader
 from tests.staging.shards import DE, FIRST, KIND, LONG, OWN, SECOND, SHORT, record, rows, table, task
 
@@ -22,6 +22,7 @@ from frazil.model import (
     Route,
     RoutedTable,
     SourcePartition,
+    TableName,
     TableRules,
     TransformSpec,
 )
@@ -193,8 +194,10 @@ def test_reject_files_become_files_of_an_error_table_with_texts(tmp_path: Path) 
     assert error_files.types_of(pq.read_schema(path)) == (text, text)
     with pq.ParquetFile(path) as file:
         assert file.metadata.num_rows == 3
-    with pa.OSFile(path) as opened:
-        assert error_files.write([opened], Told("shop", "c", 0), tmp_path / "errors.parquet") == 3
+    catalog = MemoryCatalog()
+    catalog.create(TableName((), "T"), [], {})
+    opened = catalog.open(TableName((), "T"), None, None)  # type: ignore[arg-type]
+    assert error_files.write(opened, [path], Told("shop", "c", 0), tmp_path / "errors.parquet") == 3
     found = duckdb.execute(f"SELECT partition, \"offset\", code FROM '{tmp_path}/errors.parquet'").fetchall()
     assert sorted(found) == sorted([(FIRST, f"{LONG}:9", "5030"), (SECOND, SHORT, "5015"), (SECOND, LONG, "5030")])
 

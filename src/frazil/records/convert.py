@@ -53,8 +53,13 @@ TYPES = "types"
 
 _TOPICS: Final = "topics as transforms left them"
 
-_OF_NO_RECORD: Final = (FrazilError, MemoryError, OSError, ImportError)
-"""What is raised for other reasons than a record: a registry, storage, memory and the installation."""
+
+class BrokenTransform(ValueError):
+    """A transform does not give what transforms have to, whatever record it gets."""
+
+
+_OF_NO_RECORD: Final = (FrazilError, BrokenTransform, MemoryError, OSError, ImportError)
+"""What is raised for other reasons than a record: a registry, storage, memory, the installation, a broken transform."""
 
 CONVERTERS: Final[dict[str, MakeConverter]] = {
     "json": JsonConverter,
@@ -293,8 +298,10 @@ def _transformed(batch: _Batch, name: str, transform: Transform) -> _Batch:
     """What a transform leaves of a batch, each record beside the same as it was read.
 
     Raises:
-        ValueError: it gave records twice, in another order, or of other columns than it got.
+        BrokenTransform: it gave records twice, in another order, or of other columns than it got.
     """
+    if not batch.read.num_rows:
+        return batch
     numbers = pc.indices_nonzero(pa.repeat(True, batch.read.num_rows)).cast(pa.int64())
     given = pa.RecordBatch.from_arrays(
         [numbers, *batch.records.columns], schema=batch.records.schema.insert(0, pa.field(ROW, pa.int64()))
@@ -302,7 +309,7 @@ def _transformed(batch: _Batch, name: str, transform: Transform) -> _Batch:
     done = transform.transform(given)
     rows = done.records.column(ROW).to_pylist()
     if done.records.schema != given.schema or rows != sorted({*rows} & {*range(given.num_rows)}):
-        raise ValueError(f"the transform {name} gave records that are none of those it got, or in another order")
+        raise BrokenTransform(f"the transform {name} gave records that are none of those it got, or in another order")
     stays = {row for row in rows if row not in done.bad}
     dropped = frozenset(range(given.num_rows)) - stays - done.bad.keys()
     bad = {row: f"the transform {name}: {reason}" for row, reason in done.bad.items()}
