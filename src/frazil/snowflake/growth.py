@@ -13,8 +13,8 @@ from sqlglot import exp
 from frazil.snowflake.places import Refused
 from frazil.snowflake.typed import empty_duckdb
 
-_LOOKS: Final = 4_000
-_LOOKS_TIMES: Final = 20
+_LOOKS: Final = 3_000
+_LOOKS_TIMES: Final = 5
 """Expressions that any query may have once its aliases are written out, and for each piece of its text."""
 
 _PIECES: Final = 50_000
