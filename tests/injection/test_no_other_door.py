@@ -20,8 +20,9 @@ COMPILER = "frazil.pipes.sql.compiling"
 """Where users' pipes become trees, which become text where those of queries do."""
 
 COMPILED = {
-    "frazil.pipes.sql.pipe": ("sql", "source", "condition_source"),
-    "frazil.staging.partitioned": ("sql", "sql_type"),
+    "frazil.pipes.sql.pipe": ("sql", "source", "condition_source", "volatile"),
+    "frazil.connector.trying": ("sql",),
+    "frazil.staging.partitioned": ("sql", "sql_type", "is_missing"),
     "frazil.layout.partitions": ("sql",),
 }
 """Where texts are run that were made before, and what they are called there: compiled pipes, keys of

@@ -22,6 +22,7 @@ CHANNEL_FIELDS = [
     "connector", "channel", "topic", "partition", "table", "pipe", "offset_token", "latest_offset", "lag_records",
     "lag_seconds", "rows_inserted", "rows_parsed", "rows_error", "records_lost", "last_error", "state", "reason",
     "last_commit_time", "owner_epoch", "read_through", "retention_used", "application", "dropped",
+    "set_aside", "refused", "rejects_wait", "output_files", "output_seconds",
 ]  # fmt: skip
 
 

@@ -166,7 +166,7 @@ class _KeptRow:
     def take(self, select: str, size: int, path: Path) -> None:  # noqa: ARG002 (one row is never too much)
         """Keep the row."""
         self.statement = select
-        cells = ", ".join([*map(_as_json, self.columns), *(key.sql for key in self.keys)])
+        cells = ", ".join([_as_json(column) for column in self.columns] + [key.sql for key in self.keys])
         source = f"({select})"
         if needs_rewriting(self.columns):
             copy(self.connection, select, self.columns, path)

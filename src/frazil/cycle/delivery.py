@@ -53,7 +53,7 @@ class ErrorTablePlace(_RejectPlace):
         self._tables: dict[str, ErrorTable] = {}
         """By the uuid of the table whose rejects they have."""
 
-    def take(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
+    def deliver_lists(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
         """Append the rejects, and expire old snapshots of the error table as of any other."""
         known = self._tables.get(table.uuid)
         if known is None or known.table is not table:
@@ -75,7 +75,7 @@ class DeadLetterPlace(_RejectPlace):
         self._letters = letters
         self._connector = connector
 
-    def take(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
+    def deliver_lists(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
         """Send the rejects."""
         damaged: list[DamagedFile] = []
         refused = self._letters.send(rejects_in(table, lists, damaged.append), self._connector, table.name)

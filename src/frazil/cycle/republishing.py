@@ -45,7 +45,7 @@ class OutputPlace:
         """The newest list before it that is."""
         return tokens.output_sent
 
-    def take(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
+    def deliver_lists(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
         """Send the records of each file."""
         damaged, refused = [], 0
         for path in (path for listed in lists for path in listed.files):

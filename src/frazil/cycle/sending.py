@@ -89,7 +89,7 @@ class Place(Protocol):
     def reached(self, tokens: Tokens) -> str | None:
         """The newest of these lists that has come here."""
 
-    def take(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
+    def deliver_lists(self, table: WritableTable, lists: Sequence[OutboxList]) -> Came:
         """Take the records of lists, the oldest first.
 
         Raises:
@@ -263,7 +263,7 @@ class Sender:
             part = lists[first : first + self.place.most]
             self._warn_if_late(table, part[0])
             damaged = [*self._damaged(table, part)]
-            came = self.place.take(table, [each for each in part if each.damage is None])
+            came = self.place.deliver_lists(table, [each for each in part if each.damage is None])
             faults.reach("after_delivery")
             for path in came.damaged:
                 self._warn_of_damage(table, path, "it cannot be read as records")

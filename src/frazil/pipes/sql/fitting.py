@@ -15,6 +15,7 @@ from frazil.model import LONGEST, Column, Conversion, IcebergType, Primitive
 from frazil.pipes.sql.functions import Fitting
 from frazil.pipes.types import VARIANT, canonical, cast, fixed_length, is_bytes, json_structure, sql_type
 from frazil.snowflake import kinds
+from frazil.snowflake.rendering import rendered
 from frazil.sql import ident, literal
 
 _D: Final = exp.DType
@@ -132,7 +133,7 @@ def absent(column: Column, found: Fitting) -> str:
 
 def _unless_altered(value: str, wanted: str, kind: exp.DataType) -> str:
     """A cast that fails where its result is another value than it began with."""
-    back = kind.sql(dialect="duckdb")
+    back = rendered(kind)
     found = f"CAST({value} AS {wanted})"
     # What fails here must not be `error`, which TRY does not take.
     failing = f"CAST({value} || {literal(' is more than the column has room for')} AS {wanted})"
@@ -158,9 +159,10 @@ def _within_years(value: str, kind: Primitive) -> str:
 
 def within_length(value: str, column: Column) -> str:
     """A text or bytes that fail where they are longer than the column allows; any other value as it is."""
-    longest = LONGEST.get(str(column.type)) if column.length is None else column.length
-    if longest is None:
+    length = LONGEST.get(str(column.type)) if column.length is None else column.length
+    if length is None:
         return value
+    longest = int(length)
     measured, unit = "octet_length(each)", "bytes"
     if column.type == Primitive("string"):
         measured, unit = ("strlen(each)", unit) if column.length is None else ("length(each)", "characters")
