@@ -58,6 +58,9 @@ INTEGERS: Final = frozenset(
         "UINT128",
     )
 )
+LONG_INTEGERS: Final = frozenset(exp.DType[name] for name in ("BIGINT", "UBIGINT", "INT128", "UINT128"))
+"""Those with numbers that a DOUBLE does not tell apart."""
+
 FLOATS: Final = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 MOMENTS: Final = frozenset(
     exp.DType[name] for name in ("DATE", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMPTZ")

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from frazil.snowflake.building import decimal_number, double, null, number, text, truth
+from frazil.snowflake.building import decimal_number, double, null, number, text, truth, typed
 from frazil.snowflake.places import Refused
 
 _NUMBER: Final = re.compile(r"(?P<whole>[0-9]*)(?P<point>\.(?P<part>[0-9]*))?(?P<power>[eE][+-]?[0-9]+)?")
@@ -27,6 +27,19 @@ def literal(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.RawString) or node.is_string:
         return text(node.name)
     return _number(node)
+
+
+def written_number(node: exp.Literal) -> exp.Expr:
+    """A text as the number that it has, exactly; the text if it has none."""
+    written = node.name.strip()
+    bare = written.removeprefix("-")
+    if not _NUMBER.fullmatch(bare):
+        return node
+    try:
+        found = _number(exp.Literal.number(bare))
+    except Refused:
+        return node
+    return typed(exp.paren(exp.Neg(this=found)), found.type) if bare != written else found
 
 
 def _number(node: exp.Expr) -> exp.Expr:

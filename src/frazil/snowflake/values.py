@@ -11,25 +11,30 @@ from frazil.snowflake.building import (
     call,
     cast,
     choice,
-    compare,
     equals,
     grouped,
     is_null,
     negation,
     null,
     text,
-    together,
     typed,
     when,
 )
 from frazil.snowflake.documents import IS_THERE, WHOLE, as_text, boxed, document, is_there
-from frazil.snowflake.kinds import BOOLEAN, DOUBLE, JSON, TEXT, TIME, VARIANT, decimal
+from frazil.snowflake.kinds import BLOB, BOOLEAN, DOUBLE, JSON, LONG_INTEGERS, TEXT, TIME, VARIANT, size
+from frazil.snowflake.literals import written_number
 from frazil.snowflake.moments import moment
+from frazil.snowflake.templates import template
 from frazil.snowflake.typed import Types
 
-_EXACT: Final = decimal(38, 18)
-_TOO_LARGE: Final = "99999999999999999999.999999999999999999"
-"""The largest of `_EXACT`; larger numbers stand for it in comparisons."""
+_SAFE_DIGITS: Final = 15
+"""Exact numbers of so many digits are told apart by their DOUBLEs."""
+
+_MOST_DIGITS: Final = 38
+_IS_NUMBER: Final = "isfinite(TRY_CAST(a AS DOUBLE))"
+_FAILING: Final = "CAST(a AS DECIMAL(38, 18))"
+"""What fails for a text that is no number, and for NaN and the infinities. It stands once in an expression: DuckDB
+computes what stands twice before TRY is asked."""
 
 
 def as_number(types: Types, node: exp.Expr) -> exp.Expr:
@@ -82,63 +87,62 @@ def pair(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp.E
         return one, other
     if types.is_nested(right):
         return key(types, left), key(types, boxed(types, right))
-    return read_as(types, left, right), right
+    return _read(types, left, right, safe=not types.is_strict)
 
 
 def _alike(types: Types, left: exp.Expr, right: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
-    # DuckDB compares a number with a text that is no literal as texts.
-    if types.is_number(left) and types.is_text(right) and not isinstance(right, exp.Literal):
-        return left, read_as(types, right, left)
-    if types.is_text(left) and types.is_number(right) and not isinstance(left, exp.Literal):
-        return read_as(types, left, right, safe=False), right
-    if types.is_moment(left) and types.is_text(right):
-        return left, read_as(types, right, left, safe=False)
-    if types.is_text(left) and types.is_moment(right):
-        return read_as(types, left, right, safe=False), right
+    if types.is_text(right) and (types.is_number(left) or types.is_moment(left)):
+        is_safe = types.is_number(left) and not types.is_strict
+        one, other = _read_text(types, right, left, safe=is_safe)
+        return other, one
+    if types.is_text(left) and (types.is_number(right) or types.is_moment(right)):
+        return _read_text(types, left, right, safe=False)
     if types.is_nested(left) and types.is_nested(right) and types.of(left) != types.of(right):
         return key(types, boxed(types, left)), key(types, boxed(types, right))
     return left, right
 
 
-def read_as(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool | None = None) -> exp.Expr:
-    """A VARIANT or a text as the type it is compared with.
+def _read_text(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool) -> tuple[exp.Expr, exp.Expr]:
+    # DuckDB compares a number with a text as texts, and rounds a literal to the type of the number.
+    if types.is_number(other) and isinstance(node, exp.Literal):
+        return written_number(node) if types.is_exact(other) else node, other
+    return _read(types, node, other, safe=safe)
 
-    It is NULL if it is no such value and that is `safe`; if that is not said, where comparisons are not strict.
-    """
+
+def _read(types: Types, node: exp.Expr, other: exp.Expr, *, safe: bool) -> tuple[exp.Expr, exp.Expr]:
+    """A VARIANT or a text as what it is compared with, and that; NULL if it is no such value and that is `safe`."""
     kind = types.of(other)
-    safe = not types.is_strict if safe is None else safe
-    if types.is_moment(other):
-        return moment(types, node, kind, safe=safe)
     if types.is_exact(other):
-        return _exact(as_text(types, node), safe=safe)
+        return _read_exact(types, as_text(types, node), other, safe=safe)
+    if types.is_moment(other):
+        return moment(types, node, kind, safe=safe), other
     if types.is_number(other):
-        return cast(as_text(types, node), DOUBLE, safe=safe)
+        return cast(as_text(types, node), DOUBLE, safe=safe), other
     if types.is_boolean(other) or kind == TIME:
-        return cast(as_text(types, node), kind, safe=safe)
-    return as_text(types, node)
+        return cast(as_text(types, node), kind, safe=safe), other
+    return as_text(types, node), other
 
 
-def _exact(written: exp.Expr, *, safe: bool) -> exp.Expr:
-    """A number for comparisons with exact ones: those that are too large for DECIMAL are as large as it gets.
+def _read_exact(types: Types, written: exp.Expr, other: exp.Expr, *, safe: bool) -> tuple[exp.Expr, exp.Expr]:
+    """A number, which may have any size, and an exact one: as DOUBLEs, and where those are equal, digit by digit."""
+    digits, scale = _digits(types.of(other))
+    if digits <= _SAFE_DIGITS:
+        otherwise = "" if safe else f"ELSE CAST({_FAILING} AS DOUBLE)"
+        return template(f"CASE WHEN {_IS_NUMBER} THEN TRY_CAST(a AS DOUBLE) {otherwise} END", [written], DOUBLE), other
+    # DuckDB's BETWEEN, which it makes of two comparisons, takes no STRUCT.
+    long = f"TRY_CAST(a AS DECIMAL({_MOST_DIGITS}, {scale}))"
+    both = f"create_sort_key(TRY_CAST(a AS DOUBLE), 'ASC NULLS LAST', {long}, 'ASC NULLS LAST')"
+    otherwise = "" if safe else f"WHEN {_FAILING} < 0 THEN NULL"
+    read = template(f"CASE WHEN {_IS_NUMBER} THEN {both} {otherwise} END", [written], BLOB)
+    # DuckDB does not round a long DECIMAL to the nearest DOUBLE, but it does so with a text.
+    return read, template(f"CASE WHEN a IS NOT NULL THEN {both} END", [cast(other, TEXT)], BLOB)
 
-    NaN and infinities are no numbers to compare with exact ones, and fail as any other text does.
-    """
-    # What may fail stands once: DuckDB computes what stands twice before TRY is asked.
-    as_double = cast(written.copy(), DOUBLE, safe=True)
-    limit = exp.Literal.number("1e20")
-    infinite = cast(text("Infinity"), DOUBLE)
-    # To DuckDB, NaN is more than infinity.
-    above = together(exp.And, [compare(exp.GTE, as_double, limit), compare(exp.LT, as_double.copy(), infinite)])
-    below = together(
-        exp.And,
-        [
-            compare(exp.LTE, as_double.copy(), typed(exp.Neg(this=limit.copy()), DOUBLE)),
-            compare(exp.GT, as_double.copy(), typed(exp.Neg(this=infinite.copy()), DOUBLE)),
-        ],
-    )
-    largest = cast(text(_TOO_LARGE), _EXACT)
-    smallest = cast(text("-" + _TOO_LARGE), _EXACT)
-    return choice([(above, largest), (below, smallest)], cast(written, _EXACT, safe=safe))
+
+def _digits(kind: exp.DataType) -> tuple[int, int]:
+    """Digits of an exact number, and how many of them stand after the point."""
+    if kind.this == exp.DType.DECIMAL:
+        return size(kind)
+    return (_MOST_DIGITS if kind.this in LONG_INTEGERS else _SAFE_DIGITS), 0
 
 
 def unified(types: Types, nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
@@ -163,5 +167,5 @@ def same(types: Types, left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 __all__ = [
     "IS_THERE", "WHOLE", "as_boolean", "as_number", "as_text", "boxed", "document", "equal", "is_there", "key", "pair",
-    "read_as", "same", "unified",
+    "same", "unified",
 ]  # fmt: skip

@@ -360,6 +360,16 @@ def test_what_cannot_be_compared_is_a_reject_and_not_left_out(worker: Worker, wh
     assert '"abc"' in landed.rejects[0].reason
 
 
+@pytest.mark.parametrize("zero", ["0", "0::NUMBER(38,0)", "0::NUMBER(38,18)", "'0'::NUMBER"])
+def test_a_number_that_is_almost_zero_is_more_than_zero(worker: Worker, zero: str) -> None:
+    records = ['{"n": 1e-19}', '{"n": 0}', '{"n": -1e-19}', '{"n": "abc"}', '{"n": 1e39}']
+
+    landed = land(worker, create("$1:n::FLOAT", where=f"$1:n > {zero}"), columns(n="double"), *records)
+
+    assert landed.rows == [1e-19, 1e39]
+    assert {offset: reject.column for offset, reject in landed.rejects.items()} == {3: "WHERE"}
+
+
 def test_a_comparison_in_an_item_fails_for_what_it_cannot_compare(worker: Worker) -> None:
     landed = land(
         worker, create("IFF($1:n = 1, 'one', 'other')"), columns(x="string"), '{"n": "abc"}', '{"n": "1"}', "{}"
