@@ -49,7 +49,7 @@ def sweep_output(table: WritableTable, connector: str, min_age: float) -> None:
         waiting = outbox.waiting(table, tokens.output, {tokens.output_sent or ""})
         aside = any(stage_of_output(path.rpartition("/")[2]) for path in tokens.set_aside)
         if aside or any(each.damage for each in waiting):
-            # What a damaged list named, nobody can tell: all of it stays until the list is dealt with.
+            # A damaged list does not tell what it named: all of it stays until the list is dealt with.
             _log.debug("files of accepted records stay: a list of them is damaged", table=str(table.name))
             return
         for listed in waiting:

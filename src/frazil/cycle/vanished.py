@@ -146,7 +146,7 @@ def _line(
 
 
 def _promised(channel: Channel) -> int | None:
-    """From when on what arrives must not be gone before it is read; None where nobody knows."""
+    """From when on what arrives must not be gone before it is read; None if unknown."""
     read, kept = channel.read_through, channel.kept_since
     if kept is None or (read is not None and read >= kept):
         return read

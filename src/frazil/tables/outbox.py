@@ -69,7 +69,7 @@ def write_list(table: WritableTable, path: str, stage: Stage, files: Sequence[st
 def waiting(table: WritableTable, newest: str | None, ends: Collection[str] = ()) -> list[OutboxList]:
     """The lists from the newest back to the one after the first of `ends`, the oldest first.
 
-    The oldest may be one that is damaged or gone: what was before it, nobody can tell.
+    The oldest may be one that is damaged or gone: what was before it is unknown.
 
     Raises:
         CatalogUnavailable: one cannot be read now.

@@ -146,7 +146,7 @@ def _number(text: str | None) -> int | None:
 
 
 def shallow(found: Mapping[str, ObservedType]) -> Iterator[tuple[str, ObservedType]]:
-    """The same where nobody looks into objects and arrays."""
+    """The same types, without those inside objects and arrays."""
     for key, each in found.items():
         match each:
             case ObservedType(element=None, fields=None, entries=None):
